@@ -132,7 +132,7 @@ def _modules(root: str, tool: str, arguments: str) -> None:
     app = App(Workspace(root))
     app.tools()
     before = set(sys.modules)
-    app.call(tool, json.loads(arguments)).rendered  # noqa: B018 - the property renders the answer
+    app.call(tool, json.loads(arguments)).rendered_result  # noqa: B018 - the property renders the answer
     print(json.dumps([name for name in sys.modules if name not in before and not name.startswith("encodings")]))
 
 

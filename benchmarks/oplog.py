@@ -111,7 +111,7 @@ def nothing() -> Iterator[None]:
 def call(app: App, name: str, arguments: dict[str, Any]) -> None:
     answer = app.call(name, arguments, "benchmark")
     assert not answer.result["isError"], answer.result
-    answer.delivered()
+    answer.confirm_delivery()
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from benchmarks.figures import percentile
 from benchmarks.memory import peak
 from nexus_mcp.catalog.load import load
 from nexus_mcp.run import events as ev
-from nexus_mcp.run.begin import begun
+from nexus_mcp.run.begin import open_run
 from nexus_mcp.run.config import RunConfig
 from nexus_mcp.run.execute import Front, execute
 from nexus_mcp.run.setup import Options
@@ -103,7 +103,7 @@ async def measure(root: Path, worktrees: Path, jobs: int) -> dict[str, Any]:
     store = Store(workspace)
     began = time.monotonic()
     options = Options(merge="never")
-    opened = begun(workspace=workspace, store=store, config=config, options=options, catalog=load(str(root)))
+    opened = open_run(workspace=workspace, store=store, config=config, options=options, catalog=load(str(root)))
     async with opened as run:
         result = await execute(run, Front())
         took = time.monotonic() - began

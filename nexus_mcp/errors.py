@@ -220,7 +220,7 @@ class UnknownEntry(NexusError):
 
     def __init__(self, kind: str, name: str, near: list[str]) -> None:
         known = f"Did you mean {' or '.join(near)}?" if near else f"{_command('catalog list')} shows the known ones."
-        super().__init__(f"There is no {kind} {_quoted(name)}.", next_step=known)
+        super().__init__(f"There is no {kind} {_quote(name)}.", next_step=known)
         self.kind = kind
 
 
@@ -257,10 +257,10 @@ class HarnessFault(NexusError):
         self.faults = faults
 
 
-def _quoted(name: str) -> str:
-    from nexus_mcp.quoting import quoted
+def _quote(name: str) -> str:
+    from nexus_mcp.quoting import quote
 
-    return quoted(name, _SHOWN)
+    return quote(name, _SHOWN)
 
 
 def _quoted_name(name: str) -> str:

@@ -105,7 +105,7 @@ def printable(text: str) -> str:
     """
     if text.isprintable() and (text.isascii() or UNSEEN.isdisjoint(text)):
         return text
-    return "".join(char if char.isprintable() and char not in UNSEEN else _escaped(char) for char in text)
+    return "".join(char if char.isprintable() and char not in UNSEEN else _escape(char) for char in text)
 
 
 def without_tokens(text: str) -> str:
@@ -120,7 +120,7 @@ def without_tokens(text: str) -> str:
     return re.sub(_TOKENS, lambda match: f"{match[0][:_SHOWN_OF_TOKEN]}[...]", text)
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     # The codec unicode_escape would do this, but its import fails without free descriptors.
     number = ord(char)
     if char in _ESCAPES:

@@ -48,7 +48,7 @@ def inert_lines(text: str) -> str:
     return "\n".join(map(inert, text.split("\n")))
 
 
-def quoted(text: str, most: int) -> str:
+def quote(text: str, most: int) -> str:
     """Return `text` between quotation marks, inert, backslashes and quotation marks in it escaped.
 
     A text of more than `most` characters is truncated, and a `…` follows the closing mark.
@@ -63,7 +63,7 @@ def quoted_name(text: str, most: int = _LONGEST_NAME) -> str:
 
     An empty one is quoted, too, and one of more than `most` characters.
     """
-    return text if 0 < len(text) <= most and _PLAIN.issuperset(text) else quoted(text, most)
+    return text if 0 < len(text) <= most and _PLAIN.issuperset(text) else quote(text, most)
 
 
 def line(text: object, most: int) -> str:
@@ -82,7 +82,7 @@ def marked_lines(text: str, most: int, more: str) -> str:
     return marked if len(cut) == len(text) else f"{marked}\n{more}"
 
 
-def fenced(text: str) -> str:
+def fence(text: str) -> str:
     """Return the unchanged `text` between fences that are longer than any run of backticks in it.
 
     Use it for words that the model has to use unchanged: the user's own words in this request, which are no stored
@@ -105,4 +105,4 @@ def fault(error: Any, text: str = "") -> str:
     path = getattr(error, "path", "") or getattr(error, "file", "")
     shown: str = text or error.fault
     ours = path.count("/") < 2 or (path.count("/") == 2 and path.startswith(".nexus/state/"))
-    return inert(shown if ours else shown.replace(path, quoted(path, _LONGEST_PATH)))
+    return inert(shown if ours else shown.replace(path, quote(path, _LONGEST_PATH)))

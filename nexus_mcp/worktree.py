@@ -40,7 +40,7 @@ def main_of(root: str) -> str:
 
     The main worktree has a folder `.git` of this user, whose entry in `.git/worktrees/` names this worktree.
     """
-    admin = _named(os.path.join(root, _GIT), "gitdir: ")
+    admin = _path_after(os.path.join(root, _GIT), "gitdir: ")
     linked, name = os.path.split(admin)
     common, folder = os.path.split(linked)
     main, git = os.path.split(common)
@@ -48,8 +48,8 @@ def main_of(root: str) -> str:
         return ""
     if not _are_plain((main, common, linked, admin)):
         return ""
-    names_back = _named(os.path.join(admin, "gitdir")) == os.path.join(root, _GIT)
-    return main if names_back and _named(os.path.join(admin, "commondir")) == common else ""
+    names_back = _path_after(os.path.join(admin, "gitdir")) == os.path.join(root, _GIT)
+    return main if names_back and _path_after(os.path.join(admin, "commondir")) == common else ""
 
 
 def is_of_agents(root: str, main: str) -> bool:
@@ -59,7 +59,7 @@ def is_of_agents(root: str, main: str) -> bool:
 
 def is_of_run(root: str) -> bool:
     """Return whether `nexus-mcp run` made the linked worktree `root` for an attempt."""
-    admin = _named(os.path.join(root, _GIT), "gitdir: ")
+    admin = _path_after(os.path.join(root, _GIT), "gitdir: ")
     try:
         return bool(admin) and stat.S_ISREG(os.lstat(os.path.join(admin, _LEASE)).st_mode)
     except OSError:
@@ -76,7 +76,7 @@ def state_root(root: str, mode: str) -> str:
     return main if main and is_shared else root
 
 
-def _named(path: str, head: str = "") -> str:
+def _path_after(path: str, head: str = "") -> str:
     """Return the absolute path that a file of git names after the text `head`; "" for any other file.
 
     A relative path starts at the folder of the file. The result has no links: it has to be its own `realpath`.

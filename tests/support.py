@@ -149,9 +149,9 @@ class Client:
         content = unpack(answer)
         assert answer.result["isError"] is False, content
         if deliver:
-            answer.delivered()
+            answer.confirm_delivery()
         else:
-            answer.undelivered()
+            answer.drop_delivery()
         if tool in READ_ONLY:
             assert self.project.snapshot() == before, f"{tool} changed a file"
         if self._check is not None:
@@ -171,7 +171,7 @@ class Client:
         message = content["error"]
         assert isinstance(message, str)
         assert message.strip()
-        answer.delivered()
+        answer.confirm_delivery()
         after = without_lock(self.project.snapshot())
         assert after == before, f"a refused {tool} changed files: {changed(before, after)}"
         return message

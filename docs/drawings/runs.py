@@ -89,7 +89,7 @@ def call(app: App, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     result = answer.result
     if result["isError"]:
         raise ValueError(f"{tool}: {result['structuredContent']}")
-    answer.delivered()
+    answer.confirm_delivery()
     content: dict[str, Any] = result["structuredContent"]
     return content
 

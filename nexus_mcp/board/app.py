@@ -73,7 +73,7 @@ def make_app(board: Board) -> Guard:
         Route(EXCHANGE, partial(_exchange, board), methods=["POST"]),
         Route("/assets/{name:path}", _asset, methods=["GET"]),
         Route("/events", partial(_events, board), methods=["GET"]),
-        Route("/changed", partial(_changed, board), methods=["GET"]),
+        Route("/changed", partial(_send_checksum, board), methods=["GET"]),
         *(Route(f"/p/{{key}}{path}", partial(_page, board, make), methods=["GET"]) for path, make in PAGES.items()),
         Route("/p/{key}/artifacts/{name:path}", partial(_artifact, board), methods=["GET"]),
         Route("/p/{key}/raw/{name:path}", partial(_raw, board), methods=["GET"]),
@@ -96,7 +96,7 @@ async def _home(board: Board, request: Request) -> Response:
     if len(board.projects) == 1:
         return RedirectResponse(f"/p/{next(iter(board.projects))}/", HTTPStatus.SEE_OTHER)
     keys = list(board.projects)
-    seen = await to_thread.run_sync(board.hub.seen, keys)
+    seen = await to_thread.run_sync(board.hub.checksum, keys)
     cards = await to_thread.run_sync(lambda: [pages.card(project) for project in board.projects.values()])
     for card in cards:
         card["link"] = f"/p/{card['key']}/"
@@ -143,7 +143,7 @@ async def _raw(board: Board, request: Request) -> Response:
 async def _show(board: Board, request: Request, project: Project, make: Callable[[], pages.Page]) -> Response:
     keys = [project.key]
     # Take the checksum before the files are read: if one of them changes meanwhile, the page is updated.
-    seen = await to_thread.run_sync(board.hub.seen, keys)
+    seen = await to_thread.run_sync(board.hub.checksum, keys)
     context: dict[str, Any] = {"project": project, "links": board.links(project.key, keys), "seen": seen}
     context["command"] = board.command
     if not await to_thread.run_sync(project.is_there):
@@ -167,20 +167,20 @@ async def _answer(request: Request, template: str, context: dict[str, Any], stat
     return HTMLResponse(await to_thread.run_sync(render, template, made), status)
 
 
-def _watched(board: Board, request: Request) -> list[str]:
+def _watched_ids_of(board: Board, request: Request) -> list[str]:
     keys = request.query_params.get("projects", "").split(",")
     if any(key not in board.projects for key in keys):
         raise HTTPException(HTTPStatus.NOT_FOUND, "There is no such project.")
     return keys
 
 
-async def _changed(board: Board, request: Request) -> Response:
-    """Send the checksum of the projects' files (Hub.seen); a visible window without a stream requests it regularly."""
-    return JSONResponse({"seen": await to_thread.run_sync(board.hub.seen, _watched(board, request))})
+async def _send_checksum(board: Board, request: Request) -> Response:
+    """Send the checksum of the projects' files (Hub.checksum); a visible window without a stream requests it regularly."""
+    return JSONResponse({"seen": await to_thread.run_sync(board.hub.checksum, _watched_ids_of(board, request))})
 
 
 async def _events(board: Board, request: Request) -> Response:
-    keys = _watched(board, request)
+    keys = _watched_ids_of(board, request)
     seen = request.headers.get("last-event-id") or request.query_params.get("seen", "")
     return EventSourceResponse(board.hub.changes(keys, seen), ping=PING_S)
 

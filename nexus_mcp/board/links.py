@@ -30,7 +30,7 @@ class Links:
         return "/"
 
     @property
-    def watched(self) -> str:
+    def watched_keys(self) -> str:
         """The keys of the projects whose changes the page shows, separated by commas."""
         return ",".join(self._keys)
 

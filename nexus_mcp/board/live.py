@@ -42,7 +42,7 @@ class Hub:
         """End the polling, and wait for its thread."""
         self._poller.end()
 
-    def seen(self, keys: Iterable[str]) -> str:
+    def checksum(self, keys: Iterable[str]) -> str:
         """Return a checksum of the present state of the files of these projects."""
         marks = [mark(_base(path), path) for key in keys for path in self._paths[key]]
         return f"{zlib.crc32(repr(marks).encode()):08x}"
@@ -58,7 +58,7 @@ class Hub:
         with self._watching(keys):
             while not self._is_closed:
                 changed = self._changed
-                now = await to_thread.run_sync(self.seen, keys)
+                now = await to_thread.run_sync(self.checksum, keys)
                 if now == seen:
                     await changed.wait()
                     await asyncio.sleep(0 if self._is_closed else _SETTLE_S)

@@ -38,10 +38,10 @@ def visible(text: str) -> str:
 
     A joiner between two characters that are not ASCII stays.
     """
-    return text if text.isprintable() and text.isascii() else "".join(_shown(text))
+    return text if text.isprintable() and text.isascii() else "".join(_escape_invisible(text))
 
 
-def _shown(text: str) -> Iterator[str]:
+def _escape_invisible(text: str) -> Iterator[str]:
     for at, char in enumerate(text):
         if char in _JOINERS and 0 < at < len(text) - 1 and not (text[at - 1].isascii() or text[at + 1].isascii()):
             yield char

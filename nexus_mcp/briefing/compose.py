@@ -111,12 +111,12 @@ def parts(
     `limits`. Raise UnknownEntry.
     """
     found = {
-        "role": _headed("ROLE", role.strip()),
+        "role": _add_heading("ROLE", role.strip()),
         "task": "" if task is None else "\n\n".join(filter(None, (task_text(task), binding, _QUOTED))),
-        "notes": _headed("NOTES", notes_text(notes)),
+        "notes": _add_heading("NOTES", notes_text(notes)),
         "tools": inert_lines(tools_text(catalog, agent_id, harness)),
         "limits": "" if agent_id is None else inert_lines(limits_text(catalog, agent_id, harness)),
-        "harness": _headed("HARNESS", harness_notes.strip()),
+        "harness": _add_heading("HARNESS", harness_notes.strip()),
     }
     return {name: text for name, text in found.items() if text}
 
@@ -141,5 +141,5 @@ def _list(decisions: list[str]) -> str:
     return "\n".join(_ITEM + one.strip().replace("\n", f"\n{_MORE}") for one in decisions if one.strip())
 
 
-def _headed(head: str, text: str) -> str:
+def _add_heading(head: str, text: str) -> str:
     return f"{head}:\n{text}" if text else ""

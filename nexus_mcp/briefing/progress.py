@@ -6,7 +6,7 @@ Hooks send the whole texts, prompts only their first lines.
 from __future__ import annotations
 
 from nexus_mcp.errors import NexusError
-from nexus_mcp.quoting import inert, quoted
+from nexus_mcp.quoting import inert, quote
 from nexus_mcp.state import plan as plans
 from nexus_mcp.state import tasks as lists
 from nexus_mcp.wording import join_first, rest_line
@@ -30,11 +30,11 @@ def plan_text(plan: dict[str, Any] | None) -> str:
     """Return the pending issues, then the decided ones with their decisions; "" if no plan is open."""
     if plan is None:
         return ""
-    pending, decided = plans.pending(plan), plans.decided(plan)
-    head = f"Plan {plan['id']}, topic {quoted(plan['topic'], _TITLE)}: {len(pending)} pending, {len(decided)} decided."
-    lines = [f"- issue {issue['id']}, pending: {quoted(issue['title'], _TITLE)}" for issue in pending[:LINES]]
-    lines += [f"- issue {issue['id']}, decided: {_decided(issue)}" for issue in decided[: LINES - len(lines)]]
-    return _joined(head, lines, len(pending) + len(decided), "issues; plan_status shows all")
+    pending, decided = plans.pending(plan), plans.decided_issues(plan)
+    head = f"Plan {plan['id']}, topic {quote(plan['topic'], _TITLE)}: {len(pending)} pending, {len(decided)} decided."
+    lines = [f"- issue {issue['id']}, pending: {quote(issue['title'], _TITLE)}" for issue in pending[:LINES]]
+    lines += [f"- issue {issue['id']}, decided: {_decision_of(issue)}" for issue in decided[: LINES - len(lines)]]
+    return _join_lines(head, lines, len(pending) + len(decided), "issues; plan_status shows all")
 
 
 def tasks_text(tasks: dict[str, Any] | None) -> str:
@@ -44,8 +44,8 @@ def tasks_text(tasks: dict[str, Any] | None) -> str:
     rows = tasks["tasks"]
     counts = {status: lists.count(tasks, status) for status in lists.STATUSES}
     ready = lists.ready(tasks)
-    goal = f", goal {quoted(tasks['goal'], _TITLE)}" if tasks["goal"].strip() else ""
-    which = f"{_counted('task', len(ready))} {join_first(ready, LINES)}" if ready else "none"
+    goal = f", goal {quote(tasks['goal'], _TITLE)}" if tasks["goal"].strip() else ""
+    which = f"{_plural('task', len(ready))} {join_first(ready, LINES)}" if ready else "none"
     head = (
         f"Tasks{goal}: {len(rows)} in all, {counts[lists.COMPLETED]} completed, "
         f"{counts[lists.IN_PROGRESS]} in progress, {counts[lists.PENDING]} pending. Ready: {which}."
@@ -54,7 +54,7 @@ def tasks_text(tasks: dict[str, Any] | None) -> str:
     shown = [(task, "in progress") for task in rows if task["status"] == lists.IN_PROGRESS]
     shown += [(task, "ready") for task in rows if task["status"] == lists.PENDING and task["id"] in wanted]
     lines = [f"- task {task['id']}, {state}: {_task(task)}" for task, state in shown[:LINES]]
-    return _joined(head, lines, len(shown), "tasks; task_list shows all")
+    return _join_lines(head, lines, len(shown), "tasks; task_list shows all")
 
 
 def progress_lines(snapshot: SessionSnapshot) -> str:
@@ -72,7 +72,7 @@ def agents_text(entries: Iterable[dict[str, Any]]) -> str:
     if not known:
         return ""
     lines = [f"- {_agent(entry)}" for entry in known[::-1][:LINES]]
-    return _joined(f"Agents of this session: {len(known)}.", lines, len(known), "agents")
+    return _join_lines(f"Agents of this session: {len(known)}.", lines, len(known), "agents")
 
 
 def _line(describe: Callable[[], str], absent: str) -> str:
@@ -82,30 +82,30 @@ def _line(describe: Callable[[], str], absent: str) -> str:
         return inert(f"- {error.fault}. {error.next_step}".rstrip())
 
 
-def _decided(issue: dict[str, Any]) -> str:
+def _decision_of(issue: dict[str, Any]) -> str:
     decision = issue.get("decision")
-    text = f": {quoted(decision, _DECISION)}" if isinstance(decision, str) and decision else ""
-    return f"{quoted(issue['title'], _TITLE)}{text}"
+    text = f": {quote(decision, _DECISION)}" if isinstance(decision, str) and decision else ""
+    return f"{quote(issue['title'], _TITLE)}{text}"
 
 
 def _task(task: dict[str, Any]) -> str:
     owner = task.get("owner")
-    text = f", owner {quoted(owner, _NAME)}" if isinstance(owner, str) and owner else ""
-    return f"{quoted(task['title'], _TITLE)}{text}"
+    text = f", owner {quote(owner, _NAME)}" if isinstance(owner, str) and owner else ""
+    return f"{quote(task['title'], _TITLE)}{text}"
 
 
 def _agent(entry: dict[str, Any]) -> str:
     name, status, files = entry.get("agent_name"), entry.get("status"), entry.get("files_touched")
-    label = quoted(name, _NAME) if isinstance(name, str) else "no name"
+    label = quote(name, _NAME) if isinstance(name, str) else "no name"
     state = status if isinstance(status, str) else "unknown"
-    touched = f", {len(files)} {_counted('file', len(files))} touched" if isinstance(files, list) and files else ""
-    return f"{label}, id {quoted(entry['agent_id'], _TITLE)}, {state}{touched}"
+    touched = f", {len(files)} {_plural('file', len(files))} touched" if isinstance(files, list) and files else ""
+    return f"{label}, id {quote(entry['agent_id'], _TITLE)}, {state}{touched}"
 
 
-def _counted(noun: str, number: int) -> str:
+def _plural(noun: str, number: int) -> str:
     return noun if number == 1 else f"{noun}s"
 
 
-def _joined(head: str, lines: list[str], count: int, what: str) -> str:
+def _join_lines(head: str, lines: list[str], count: int, what: str) -> str:
     more = [f"- {text} {what}" for text in rest_line(count - len(lines))]
     return "\n".join([head, *lines, *more])

@@ -18,7 +18,7 @@ from nexus_mcp import schemas
 from nexus_mcp.catalog import maps, reading
 from nexus_mcp.catalog.faults import Faults, faulty_agents
 from nexus_mcp.catalog.reading import SCHEMAS, VOCABULARY, document_at, entry_at
-from nexus_mcp.catalog.sources import AGENTS, BODY, KINDS, MAP, PROJECT, SHIPPED_NAME, SKILLS, Room, Shipped
+from nexus_mcp.catalog.sources import AGENTS, BODY, KINDS, MAP, PROJECT, SHIPPED_NAME, SKILLS, Room, ShippedFiles
 from nexus_mcp.errors import CatalogError, NexusError
 from nexus_mcp.packaged import data_path
 
@@ -61,7 +61,7 @@ def shipped_value(source: Source) -> Value:
     vocabulary["tools"] = {tool.name: list(tool.classes) for tool in TOOLS}
     _check(source, read, {**read, "vocabulary": vocabulary}, faults)
     for entry in read[SKILLS].values():
-        _extend(faults, entry, reading.trigger_faults(entry, _merged(entry, None)))
+        _extend(faults, entry, reading.trigger_faults(entry, _complete(entry, None)))
     tags, capabilities = documents["tags"], documents["capabilities"]
     assert tags is not None
     assert capabilities is not None
@@ -80,7 +80,7 @@ def shipped_value(source: Source) -> Value:
 
 def build_json() -> str:
     """Return the text for assets/catalog.json, built from the files beside it. Raise CatalogError."""
-    return json.dumps(shipped_value(Shipped()), ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(shipped_value(ShippedFiles()), ensure_ascii=False, indent=1) + "\n"
 
 
 def own_value(source: Source, shipped: Value) -> Value:
@@ -198,7 +198,7 @@ def _names(source: Source, kind: str, faults: Faults) -> dict[str, None] | None:
     try:
         found = source.folders(kind)
     except NexusError as error:
-        faults.add_error(kind, source.shown(kind), error)
+        faults.add_error(kind, source.format_path(kind), error)
         return None
     return dict.fromkeys(found)
 
@@ -227,7 +227,7 @@ class _Own:
         elif below is not None:
             _extend(faults, entry, reading.manual_faults(entry, below))
         if kind == SKILLS:
-            _extend(faults, entry, reading.trigger_faults(entry, _merged(entry, below)))
+            _extend(faults, entry, reading.trigger_faults(entry, _complete(entry, below)))
         _check_entry(self._source, entry, self._known, self._shipped["vocabulary"], faults)
         if faults.entries():
             return None
@@ -245,7 +245,7 @@ def _check_entry(source: Source, entry: Entry, known: Value, vocabulary: Value, 
     if entry.kind == AGENTS:
         _extend(faults, entry, reading.agent_faults(entry, vocabulary))
     if entry.text is not None:
-        shown = source.shown(f"{entry.path}/{BODY}")
+        shown = source.format_path(f"{entry.path}/{BODY}")
         found = reading.body_faults(shown, entry.text, known[AGENTS], known[SKILLS], vocabulary)
         faults.extend(entry.path, shown, found)
 
@@ -266,7 +266,7 @@ def _skill(entry: Entry, origin: str, below: Value | None = None) -> Value:
     """Return an agent or skill merged over the shipped one, if there is one. The order of its fields is that of the
     schema.
     """
-    merged = _merged(entry, below)
+    merged = _complete(entry, below)
     if entry.kind == SKILLS and merged["manual_only"]:  # drop the triggers and the hint of the shipped skill
         merged |= _NO_HINT
     body_hash = f"sha256:{hashlib.sha256(entry.body).hexdigest()}" if entry.body is not None else merged["body_hash"]
@@ -277,7 +277,7 @@ def _skill(entry: Entry, origin: str, below: Value | None = None) -> Value:
 _NO_HINT: Value = {"triggers": [], "hint": ""}
 
 
-def _merged(entry: Entry, below: Value | None) -> Value:
+def _complete(entry: Entry, below: Value | None) -> Value:
     """Return the fields of an entry, completed with those of the shipped one; triggers and hint default to empty."""
     return {**_NO_HINT, **(below or {}), **(entry.document.value if entry.document else {})}
 

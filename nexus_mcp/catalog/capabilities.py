@@ -52,7 +52,7 @@ def shown_tools(catalog: Catalog, capability: str, harness: str) -> list[str]:
 
     A model that reads two names of one tool takes them for two tools. Both names stay forbidden.
     """
-    found, mapped = tools_of(catalog, capability, harness), catalog.unmounted(harness)
+    found, mapped = tools_of(catalog, capability, harness), catalog.naming_in_map(harness)
     if not mapped:
         return found
     naming = catalog.naming(harness)

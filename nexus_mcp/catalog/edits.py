@@ -104,7 +104,7 @@ def remove_file(nexus: Folder, path: str, original: Original, held: HeldLock) ->
             raise StorageError(nexus.show(path), "remove", reason(error)) from error
         try:
             atomic.confirm(above)
-        except atomic.Unsynced as error:
+        except atomic.SyncFailed as error:
             raise NotConfirmed(nexus.show(path), reason(error.cause)) from error
     nexus.remove_folder(folders[0])  # the folder stays if it has other entries
     return True
@@ -145,7 +145,7 @@ def _put_with_folder(above: Folder, final: str, name: str, data: bytes, held: He
             raise
     try:
         atomic.confirm(above)
-    except atomic.Unsynced as error:
+    except atomic.SyncFailed as error:
         raise NotConfirmed(f"{above.show(final)}/{name}", reason(error.cause)) from error
 
 
@@ -185,7 +185,7 @@ class Edit(NamedTuple):
     tidy: Callable[[Any], None] | None = None
 
 
-class Done(NamedTuple):
+class EditResult(NamedTuple):
     """The result of an edit. `path`: the file, from the project's root.
 
     `is_frozen`: the file keeps a copy of shipped values, because a comment would be lost with them.
@@ -256,7 +256,7 @@ def class_edit(
     return Edit(MAP, change, {}, _MAP_HEAD, removing=tool, tidy=tidy if shipped else None)
 
 
-def carry_out(store: Store, edit: Edit, shipped: dict[str, Any]) -> Done:
+def carry_out(store: Store, edit: Edit, shipped: dict[str, Any]) -> EditResult:
     """Make the change of `edit`, and return its result. `shipped` is the shipped catalog as a value.
 
     Remove the file when it has neither a value of its own nor a comment except `head`. Repeat the change if another
@@ -264,21 +264,21 @@ def carry_out(store: Store, edit: Edit, shipped: dict[str, Any]) -> Done:
     PathRefused, StorageError; then nothing is written. Raise NotConfirmed.
     """
     with store.nexus() as nexus:  # check without the lock first, so that a refused change creates no folder
-        _made(None if nexus is None else Own(nexus), edit, shipped)
+        _apply(None if nexus is None else Own(nexus), edit, shipped)
     with store.locked_nexus() as (nexus, held):
         return retry(lambda: _carried_out(nexus, held, edit, shipped))
 
 
-def _carried_out(nexus: Folder, held: HeldLock, edit: Edit, shipped: dict[str, Any]) -> Done:
+def _carried_out(nexus: Folder, held: HeldLock, edit: Edit, shipped: dict[str, Any]) -> EditResult:
     """Try `carry_out` once. Raise ChangedMeanwhile, with nothing written, if another program saved the file."""
     original = original_at(nexus, edit.path)
-    data, is_frozen, is_bare = _made(Own(nexus), edit, shipped, original)
+    data, is_frozen, is_bare = _apply(Own(nexus), edit, shipped, original)
     if not (is_bare and remove_file(nexus, edit.path, original, held)):
         put_file(nexus, edit.path, original, data, held)
-    return Done(nexus.show(edit.path), is_frozen)
+    return EditResult(nexus.show(edit.path), is_frozen)
 
 
-def _made(
+def _apply(
     source: Own | None, edit: Edit, shipped: dict[str, Any], original: Original | None = None
 ) -> tuple[bytes, bool, bool]:
     """Return (the file with the change, whether it repeats shipped values to keep a comment, whether it has neither a
@@ -293,7 +293,7 @@ def _made(
     if before is None:
         over.data = new_file(edit.start, edit.head, edit.change)
     else:
-        over.data, is_frozen, is_bare = _rewritten(before, over.shown(edit.path), edit)
+        over.data, is_frozen, is_bare = _rewritten(before, over.format_path(edit.path), edit)
     try:
         own_value(over, shipped)
     except CatalogError as error:
@@ -302,7 +302,7 @@ def _made(
 
 
 def _rewritten(before: bytes, shown: str, edit: Edit) -> tuple[bytes, bool, bool]:
-    """Return the result of `_made` for the bytes `before`. If there is `edit.tidy`, the file then has
+    """Return the result of `_apply` for the bytes `before`. If there is `edit.tidy`, the file then has
     no values that only repeat the shipped catalog, unless a comment would be lost with them.
     """
     data = changed_file(before, shown, edit.change, removing=edit.removing)
@@ -338,5 +338,5 @@ class _Over:
             return self.data
         return None if self._source is None else self._source.read(path)
 
-    def shown(self, path: str) -> str:
+    def format_path(self, path: str) -> str:
         return f".nexus/{path}"

@@ -53,7 +53,7 @@ class Faults:
             self._more[entry, file] = self._more.get((entry, file), 0) + 1
             return
         self._left -= 1
-        shown = _shown(file, text if isinstance(text, str) else text())
+        shown = _format_fault(file, text if isinstance(text, str) else text())
         if shown not in texts:
             texts.append(shown)
 
@@ -122,7 +122,7 @@ class Faults:
         return [line for entry in self._texts for line in self.of(entry)]
 
 
-def _shown(file: str, fault: str) -> str:
+def _format_fault(file: str, fault: str) -> str:
     """Return a fault that is safe to print: the path is quoted if it has unusual characters, the rest is escaped and
     truncated at _LONGEST.
     """

@@ -25,7 +25,7 @@ _RUNS = re.compile(r"\{\{+|\}\}+")
 _LONGEST = 60
 
 
-class Known:
+class KnownNames:
     """The names that a text may refer to: tools, agents and skills."""
 
     __slots__ = ("agents", "skills", "tools")
@@ -36,7 +36,7 @@ class Known:
         self.skills = skills
 
 
-def translate(text: str, known: Known) -> tuple[str, list[str]]:
+def translate(text: str, known: KnownNames) -> tuple[str, list[str]]:
     """Return (the text with our placeholders, the names and macros without a counterpart, each once)."""
     missing: list[str] = []
     parts: list[str] = []
@@ -45,7 +45,7 @@ def translate(text: str, known: Known) -> tuple[str, list[str]]:
         end = _find_end(text, at + len(OPEN))
         parts.append(_with_tools(text[done:at], known, missing))
         if end < 0:
-            missing.append(f"a macro without an end, {_shown(text[at:])}")
+            missing.append(f"a macro without an end, {_shorten(text[at:])}")
             done = at
             break
         parts.append(_translate_macro(text[at + len(OPEN) : end], known, missing))
@@ -70,7 +70,7 @@ def _find_end(text: str, start: int) -> int:
     return -1
 
 
-def _translate_macro(inside: str, known: Known, missing: Found) -> str:
+def _translate_macro(inside: str, known: KnownNames, missing: Found) -> str:
     name, _, rest = inside.strip().partition(" ")
     params: Params = {}
     for key, quoted, braced, heredoc, word in _PARAM.findall(rest):
@@ -79,38 +79,38 @@ def _translate_macro(inside: str, known: Known, missing: Found) -> str:
         )
     write = _MACROS.get(name)
     if write is None:
-        missing.append(f"the macro {_shown(inside)}")
+        missing.append(f"the macro {_shorten(inside)}")
         return f"`{_plain(inside)}`"
     return write({key: _with_tools(_plain(value), known, missing) for key, value in params.items()}, known, missing)
 
 
-def _skill(params: Params, known: Known, missing: Found) -> str:
+def _skill(params: Params, known: KnownNames, missing: Found) -> str:
     mode = f", mode {params['mode']}" if "mode" in params else ""
-    skill = _named("skill", params.get("skill", ""), known.skills, missing)
+    skill = _placeholder("skill", params.get("skill", ""), known.skills, missing)
     return f"{{{{action:start_skill}}}} {skill}{mode}"
 
 
-def _spawn(params: Params, known: Known, missing: Found) -> str:
-    agent = _named("agent", params.get("target_role", ""), known.agents, missing)
+def _spawn(params: Params, known: KnownNames, missing: Found) -> str:
+    agent = _placeholder("agent", params.get("target_role", ""), known.agents, missing)
     name = f", called {params['name']}" if "name" in params else ""
     return f"{{{{action:spawn_agent}}}} as {agent}{name}{_behind(params, 'prompt')}"
 
 
-def _resume(params: Params, _known: Known, _missing: Found) -> str:
+def _resume(params: Params, _known: KnownNames, _missing: Found) -> str:
     return f"{{{{action:resume_agent}}}} {params.get('agent_id', '')}".rstrip() + _behind(params, "prompt")
 
 
-def _report(params: Params, _known: Known, _missing: Found) -> str:
+def _report(params: Params, _known: KnownNames, _missing: Found) -> str:
     state = f" ({params['state']})" if "state" in params else ""
     return f"{{{{action:report_progress}}}}{_behind(params, 'label')}{state}"
 
 
-def _ask(params: Params, _known: Known, _missing: Found) -> str:
+def _ask(params: Params, _known: KnownNames, _missing: Found) -> str:
     options = f", options {params['options']}" if "options" in params else ""
     return f"{{{{action:ask_user}}}}{_behind(params, 'question')}{options}"
 
 
-_MACROS: dict[str, Callable[[Params, Known, Found], str]] = {
+_MACROS: dict[str, Callable[[Params, KnownNames, Found], str]] = {
     "skill_activation": _skill,
     "subagent_spawn": _spawn,
     "subagent_resume": _resume,
@@ -120,10 +120,10 @@ _MACROS: dict[str, Callable[[Params, Known, Found], str]] = {
 INVOCATIONS = frozenset(_MACROS)
 
 
-def _named(kind: str, name: str, known: Collection[str], missing: Found) -> str:
+def _placeholder(kind: str, name: str, known: Collection[str], missing: Found) -> str:
     if name in known:
         return f"{{{{{kind}:{name}}}}}"
-    missing.append(f"the {kind} {_shown(name)}")
+    missing.append(f"the {kind} {_shorten(name)}")
     return name
 
 
@@ -131,7 +131,7 @@ def _behind(params: Params, name: str) -> str:
     return f": {params[name]}" if params.get(name) else ""
 
 
-def _with_tools(text: str, known: Known, missing: Found) -> str:
+def _with_tools(text: str, known: KnownNames, missing: Found) -> str:
     """Return the text with a placeholder for each known tool (`nx_…`), and without other braces that could form one."""
 
     def place(found: re.Match[str]) -> str:
@@ -150,6 +150,6 @@ def _plain(text: str) -> str:
     return _RUNS.sub(lambda found: " ".join(found[0]), " ".join(text.split()))
 
 
-def _shown(text: str) -> str:
+def _shorten(text: str) -> str:
     plain = " ".join(text.split())
     return plain[:_LONGEST] + ("…" if len(plain) > _LONGEST else "")

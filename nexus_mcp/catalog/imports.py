@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from nexus_mcp.catalog.building import own_value
 from nexus_mcp.catalog.edits import original_at, put_file
-from nexus_mcp.catalog.foreign_texts import INVOCATIONS, Known, translate
+from nexus_mcp.catalog.foreign_texts import INVOCATIONS, KnownNames, translate
 from nexus_mcp.catalog.sources import AGENTS, BODY, KINDS, META, SKILLS, Own
 from nexus_mcp.catalog.yaml_changes import new_file
 from nexus_mcp.errors import CatalogError
@@ -72,7 +72,7 @@ def plan_import(package: Package, shipped: dict[str, Any], own: dict[str, list[s
         if meta is not None:
             metas[entry] = meta
     names = {kind: {*shipped[kind], *own[kind], *(one.id for one in metas if one.kind == kind)} for kind in KINDS}
-    known = Known(vocabulary["tools"], names[AGENTS], names[SKILLS])
+    known = KnownNames(vocabulary["tools"], names[AGENTS], names[SKILLS])
     # Name and version are free text of the package: write them as a comment of one line, without control characters.
     words = " ".join((package.name or "a nexus-core package", package.version)).split()
     head = _HEAD.format("".join(filter(str.isprintable, " ".join(words)))[:_HEAD_LENGTH])
@@ -194,7 +194,7 @@ class _Over:
     def read(self, path: str) -> bytes | None:
         return self._new[path] if path in self._new else None if self._source is None else self._source.read(path)
 
-    def shown(self, path: str) -> str:
+    def format_path(self, path: str) -> str:
         return f".nexus/{path}"
 
 

@@ -6,7 +6,18 @@ hooks stay fast.
 
 from __future__ import annotations
 
-from nexus_mcp.catalog.sources import AGENTS, BODY, CLOSED, LOST_MAP, MEND, PROJECT, SKILLS, Own, Shipped, read_shipped
+from nexus_mcp.catalog.sources import (
+    AGENTS,
+    BODY,
+    CLOSED,
+    LOST_MAP,
+    MEND,
+    PROJECT,
+    SKILLS,
+    Own,
+    ShippedFiles,
+    read_shipped,
+)
 from nexus_mcp.catalog.tool_files import ANY
 from nexus_mcp.errors import CatalogError, NexusError, UnknownEntry
 from nexus_mcp.wording import line_and_column_of_byte
@@ -115,7 +126,7 @@ class Catalog:
         is_known = harness not in self.maps or naming == self._unmounted.get(harness, self.naming(harness))
         return "" if is_known or not naming.endswith(ANY) else naming.removesuffix(ANY)
 
-    def unmounted(self, harness: str) -> str:
+    def naming_in_map(self, harness: str) -> str:
         """Return the naming of our tools in the capability map; "" if the harness uses that naming."""
         return self._unmounted.get(harness, "") if self.mount_of(harness) else ""
 
@@ -151,10 +162,10 @@ class Catalog:
             with Folder.root(self._root) as root:
                 nexus = root.child(".nexus")
                 if nexus is None:
-                    return _text(Shipped(), kind, name)
+                    return _text(ShippedFiles(), kind, name)
                 with nexus:
                     return _text(Own(nexus), kind, name)
-        return _text(Shipped(), kind, name)
+        return _text(ShippedFiles(), kind, name)
 
     def _entry(self, kind: str, name: str) -> dict[str, Any]:
         of = self.agents if kind == AGENTS else self.skills
@@ -190,7 +201,7 @@ def load(root: str | None) -> Catalog:
     Raise CatalogError with the faults of the project's own files, and StorageError if the folder `root` cannot be
     opened.
     """
-    return _loaded(root, is_strict=True)
+    return _load_catalog(root, is_strict=True)
 
 
 def usable(root: str, is_over: Callable[[], bool] | None = None) -> Catalog:
@@ -200,10 +211,10 @@ def usable(root: str, is_over: Callable[[], bool] | None = None) -> Catalog:
     A fault never removes a restriction: a faulty agent gets all restrictions (building.usable_value). Files that were
     not read before `is_over()` returned True count as faulty. Raise StorageError if the folder `root` cannot be opened.
     """
-    return _loaded(root, is_strict=False, is_over=is_over)
+    return _load_catalog(root, is_strict=False, is_over=is_over)
 
 
-def _loaded(root: str | None, *, is_strict: bool, is_over: Callable[[], bool] | None = None) -> Catalog:
+def _load_catalog(root: str | None, *, is_strict: bool, is_over: Callable[[], bool] | None = None) -> Catalog:
     value = read_shipped()
     if root is None:
         return Catalog(value)
@@ -269,9 +280,9 @@ def _text(source: Source, kind: str, name: str) -> str:
     path = f"{kind}/{name}/{BODY}"
     data = source.read(path)
     if data is None:
-        raise CatalogError([f"{source.shown(path)}: is missing"])
+        raise CatalogError([f"{source.format_path(path)}: is missing"])
     try:
         return data.decode()
     except UnicodeDecodeError as error:
         line, column = line_and_column_of_byte(data, error.start)
-        raise CatalogError([f"{source.shown(path)}:{line}:{column}: not UTF-8"]) from error
+        raise CatalogError([f"{source.format_path(path)}:{line}:{column}: not UTF-8"]) from error

@@ -40,14 +40,14 @@ def manifest(catalog: Catalog) -> dict[str, Any]:
                 {"id": word, **{name: entry[name] for name in _CAPABILITY}}
                 for word, entry in words["capabilities"].items()
             ],
-            "categories": _described(words["categories"]),
-            "resume_tiers": _described(words["resume_tiers"]),
+            "categories": _describe(words["categories"]),
+            "resume_tiers": _describe(words["resume_tiers"]),
             "tags": [_tag(word, entry) for word, entry in words["tags"].items()],
         },
     }
 
 
-def _described(words: dict[str, dict[str, str]]) -> list[dict[str, str]]:
+def _describe(words: dict[str, dict[str, str]]) -> list[dict[str, str]]:
     return [{"id": word, "description": entry["description"]} for word, entry in words.items()]
 
 

@@ -9,7 +9,7 @@ from nexus_mcp.catalog.reading import document_at
 from nexus_mcp.catalog.sources import MAP as NAME
 from nexus_mcp.catalog.tool_files import ANY, class_tools, matches, own_name, own_tools
 from nexus_mcp.errors import UsageError
-from nexus_mcp.quoting import quoted
+from nexus_mcp.quoting import quote
 from nexus_mcp.schemas import escape
 from nexus_mcp.workspace import check_harness_id
 
@@ -102,7 +102,7 @@ def own_maps(
         problem = f"{len(document.value)} harnesses, and the limit for a map is {HARNESSES}"
         faults.add(NAME, document.shown, document.fault_at("", problem))
         return found
-    members = _broken(document)
+    members = _find_broken(document)
     for harness, override in document.value.items():
         broken = members.get(harness, set())
         wrong: list[Callable[[], str]] = []
@@ -121,7 +121,7 @@ def own_maps(
     return found
 
 
-def _broken(document: Document) -> dict[str, set[str]]:
+def _find_broken(document: Document) -> dict[str, set[str]]:
     """Return harness id → the fields that break the schema; "" stands for the whole part of the harness."""
     found: dict[str, set[str]] = {}
     for pointer in document.broken:
@@ -217,4 +217,4 @@ def _class_faults(
 
 
 def _unknown(document: Document, pointer: str, name: str, known: tuple[str, ...]) -> str:
-    return document.fault_at(pointer, f"there is no semantic class {quoted(name, _SHOWN)}{suggestion(name, known)}")
+    return document.fault_at(pointer, f"there is no semantic class {quote(name, _SHOWN)}{suggestion(name, known)}")

@@ -44,7 +44,7 @@ def patch_paths(text: str) -> tuple[list[str], bool]:
     is_certain = not is_broken and _is_read(text.split("\n"), found) and bool(found)
     if not is_certain:
         for line in text.splitlines():
-            found.update(dict.fromkeys(_guessed(line)))
+            found.update(dict.fromkeys(_guess_paths(line)))
     return list(found), is_certain
 
 
@@ -81,7 +81,7 @@ def _in_script(script: str) -> tuple[list[str], bool] | None:
     if _is_too_long(script):
         return [], False
     lines = script.strip("\n").split("\n")
-    folder, word, is_quoted = _invoked(lines[0].strip(_BLANKS))
+    folder, word, is_quoted = _split_invocation(lines[0].strip(_BLANKS))
     body = "\n".join(lines[1:-1])
     if not word or lines[-1] != word or word in lines[1:-1] or (not is_quoted and _EXPANDED.intersection(body)):
         return patch_paths(script)[0], False
@@ -91,7 +91,7 @@ def _in_script(script: str) -> tuple[list[str], bool] | None:
     return [*paths, *(f"{folder}/{one}" for one in paths if one[0] != "/")], is_certain
 
 
-def _invoked(line: str) -> tuple[str, str, bool]:
+def _split_invocation(line: str) -> tuple[str, str, bool]:
     """Return (FOLDER, WORD, whether WORD is quoted) of a line `cd FOLDER && apply_patch <<'WORD'`. FOLDER is ""
     without `cd`, WORD is "" for other lines.
     """
@@ -104,11 +104,11 @@ def _invoked(line: str) -> tuple[str, str, bool]:
     program, _, rest = line.partition("<<")
     if program.strip(_BLANKS) not in PROGRAMS:
         return "", "", False
-    word, is_quoted = _unquoted(rest)
+    word, is_quoted = _unquote(rest)
     return folder, word, is_quoted
 
 
-def _unquoted(text: str) -> tuple[str, bool]:
+def _unquote(text: str) -> tuple[str, bool]:
     """Return (the word that ends a here-document, whether it is quoted); the word is "" if it is not a plain one."""
     word = text.strip(_BLANKS)
     is_quoted = len(word) > 1 and word[0] in "'\"" and word[0] == word[-1]
@@ -164,7 +164,7 @@ def _is_read(lines: list[str], found: dict[str, None]) -> bool:
 def _here_document(line: str) -> str:
     """Return the word of a line `<<'EOF'` or `cat <<'EOF'`, which OpenCode and Codex remove; "" for other lines."""
     before, arrows, rest = line.partition("<<")
-    return _unquoted(rest)[0] if arrows and before.strip(_BLANKS) in ("", "cat") else ""
+    return _unquote(rest)[0] if arrows and before.strip(_BLANKS) in ("", "cat") else ""
 
 
 def _readings(bare: str, rest: str) -> Iterator[str]:
@@ -201,7 +201,7 @@ def _is_content(line: str, bare: str) -> bool:
     return bare == _EOF or not (seen.startswith("***") and seen[3:].lstrip().startswith(_MARKS))
 
 
-def _guessed(line: str) -> Iterator[str]:
+def _guess_paths(line: str) -> Iterator[str]:
     """Yield possible paths in a line that looks like a header; none in other lines."""
     lowered = line.lower()
     for mark in ("***", *_MARKS[2:6]):

@@ -69,7 +69,7 @@ def entry_at(
     entry = Entry(kind, name)
     path = entry.path
     if "." in name:
-        shown = source.shown(printable(path))
+        shown = source.format_path(printable(path))
         problem = (
             f"{shown}: the name of this folder must be an id, which has no dot; rename the folder, or move it away"
         )
@@ -81,7 +81,7 @@ def entry_at(
     if document is not None and document.keeps("/id") and document.value["id"] != name:
         problem = f"the id must be the name of its folder, {quoted_name(name)}"
         faults.add(path, document.shown, document.fault_at("/id", problem))
-    shown = source.shown(f"{path}/{BODY}")
+    shown = source.format_path(f"{path}/{BODY}")
     body = _bytes(source, f"{path}/{BODY}", path, faults, is_needed=is_whole)
     problem = "" if body is None else _body_fault(body)
     if problem:
@@ -132,7 +132,7 @@ def document_at(
     """
     from nexus_mcp.catalog import yaml_file
 
-    of, shown = entry or path, source.shown(path)
+    of, shown = entry or path, source.format_path(path)
     data = _bytes(source, path, of, faults, is_needed=is_needed)
     if data is None:
         return None
@@ -165,7 +165,7 @@ def _schema_fault(document: Document, pointer: str, message: str) -> str:
 
 def _bytes(source: Source, path: str, entry: str, faults: Faults, *, is_needed: bool) -> bytes | None:
     """Return the bytes of a file; None when it is absent (a fault when `is_needed`) or unreadable (always a fault)."""
-    shown = source.shown(path)
+    shown = source.format_path(path)
     try:
         data = source.read(path)
     except NexusError as error:
@@ -296,16 +296,16 @@ def body_faults(
     """
     known: dict[str, Mapping[str, object] | tuple[str, ...]] = {
         "tool": vocabulary["tools"],
-        "agent": _named(text, "agent") if agents is None else agents,
-        "skill": _named(text, "skill") if skills is None else skills,
+        "agent": _placeholder_names(text, "agent") if agents is None else agents,
+        "skill": _placeholder_names(text, "skill") if skills is None else skills,
         "action": vocabulary["invocations"],
         "command": COMMANDS,
     }
     for offset, problem in find_faults(text, known):
-        yield partial(_placed, shown, text, offset, problem)
+        yield partial(_format_place, shown, text, offset, problem)
 
 
-def _named(text: str, kind: str) -> dict[str, object]:
+def _placeholder_names(text: str, kind: str) -> dict[str, object]:
     return {name: None for _, _, of, name in find_placeholders(text) if of == kind}
 
 
@@ -323,6 +323,6 @@ def _unknown(
     return document.fault_at(pointer, f"{problem}{suggestion(name, known)}")
 
 
-def _placed(shown: str, text: str, offset: int, problem: FaultText) -> str:
+def _format_place(shown: str, text: str, offset: int, problem: FaultText) -> str:
     line, column = line_and_column(text, offset)
     return f"{shown}:{line}:{column}: {problem()}"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import Any
 
-    Entry = Mapping[str, Any]  # an entry of the tracker, as `_checked` returns it
+    Entry = Mapping[str, Any]  # an entry of the tracker, as `_clean` returns it
     Edit = tuple[str, str, str]  # (agent id, "" for the main session; path; time): a line of the tool log
 
 FRESH, RESUME = "fresh", "resume"
@@ -59,7 +59,7 @@ def decide(
         return _fresh("the task has no owner" if not task.get("owner") else "its owner is no agent of the catalog")
     if not mechanism:
         return _fresh(f"{harness} cannot resume an agent")
-    entries = [_checked(entry, root) for entry in tracker_entries]
+    entries = [_clean(entry, root) for entry in tracker_entries]
     named = _text(task, "owner_agent_id")
     files = list(target_files.of_task(task, root) if targets is None else targets)
     editors = [other for other in entries if other["agent_name"] not in readers]
@@ -74,7 +74,7 @@ def decide(
     if entry is None:
         return _fresh(reason)
     edit = _later_edit(editors, entry, files) or _logged_edit(logged, entries, entry, files)
-    return _fresh(edit) if edit else _resumed(entry["agent_id"], f"{why}, {reason}", files)
+    return _fresh(edit) if edit else _resume_answer(entry["agent_id"], f"{why}, {reason}", files)
 
 
 def _resume_owner(
@@ -87,14 +87,14 @@ def _resume_owner(
     is not in the tracker, or has the name of another owner.
     """
     if named and explicit:
-        return _resumed(named, why)
+        return _resume_answer(named, why)
     entry = next((entry for entry in reversed(entries) if entry["agent_id"] == named), None) if named else None
     # An entry without a name may belong to any owner; the task names its id, so it counts.
     if entry is not None and entry["agent_name"] in ("", task.get("owner")):
-        return _resumed(named, why)
+        return _resume_answer(named, why)
     own = _own(entries, task)
     if own:
-        return _resumed(own[0]["agent_id"], why)
+        return _resume_answer(own[0]["agent_id"], why)
     if not named:
         return _fresh(_NO_EARLIER_AGENT)
     shown = quoted_name(named)
@@ -129,7 +129,7 @@ def _later_edit(entries: Sequence[Entry], entry: Entry, targets: list[str]) -> s
         both = target_files.covered_targets(targets, other["files_touched"], target_files.may_cover)
         if (both and _is_after(other, entry)) or _ran_between(other, entry):
             editor = other["agent_id"] or other["agent_name"]
-            return _edited(editor, both or targets, entry, "another agent")
+            return _why_stale(editor, both or targets, entry, "another agent")
     return ""
 
 
@@ -163,7 +163,7 @@ def _logged_edit(edits: Iterable[Edit], entries: Sequence[Entry], entry: Entry, 
     for editor, path, time in edits:
         both, at = target_files.covered_targets(targets, [path], target_files.may_cover), _stamp(time)
         if both and editor != entry["agent_id"] and (editor in running or not at or not since or at >= since):
-            return _edited(editor, both, entry, "the main session")
+            return _why_stale(editor, both, entry, "the main session")
     return ""
 
 
@@ -201,7 +201,7 @@ def _stamp(value: str) -> str:
     return value if len(value) == _STAMP and value.endswith("Z") else ""
 
 
-def _checked(entry: Mapping[str, Any], root: str) -> Entry:
+def _clean(entry: Mapping[str, Any], root: str) -> Entry:
     """Return the fields _TEXTS, "" for absent or invalid ones, and the texts in `files_touched`, [] without any: a
     tracker may have been edited by hand.
     """
@@ -216,7 +216,7 @@ def _text(value: Mapping[str, Any], name: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _edited(editor_id: str, files: list[str], entry: Entry, unnamed: str) -> str:
+def _why_stale(editor_id: str, files: list[str], entry: Entry, unnamed: str) -> str:
     """Return the reason that another editor may have edited files since `entry` did. For an editor without id and name
     it has the text `unnamed`.
     """
@@ -228,5 +228,5 @@ def _fresh(reason: str) -> dict[str, Any]:
     return {"mode": FRESH, "reason": reason, "reread": []}
 
 
-def _resumed(agent_id: str, reason: str, reread: list[str] | None = None) -> dict[str, Any]:
+def _resume_answer(agent_id: str, reason: str, reread: list[str] | None = None) -> dict[str, Any]:
     return {"mode": RESUME, "agent_id": agent_id, "reason": reason, "reread": reread or []}

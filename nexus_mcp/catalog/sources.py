@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         def read(self, path: str) -> bytes | None:
             """Return the bytes of a file, None when it is absent. Raise CatalogError, PathRefused, StorageError."""
 
-        def shown(self, path: str) -> str:
+        def format_path(self, path: str) -> str:
             """Return the path for messages."""
 
 
@@ -161,7 +161,7 @@ def _is_shown_folder(folder: Folder, name: str) -> bool:
     return not name.startswith(".") and os.path.isdir(os.path.join(folder.path, name))
 
 
-class Shipped:
+class ShippedFiles:
     """The shipped files: assets/, in a checkout or in a wheel."""
 
     def __init__(self, root: str = "") -> None:
@@ -180,7 +180,7 @@ class Shipped:
         except FileNotFoundError:
             return None
 
-    def shown(self, path: str) -> str:
+    def format_path(self, path: str) -> str:
         return f"assets/{path}"
 
 
@@ -212,7 +212,7 @@ class Own:
         try:
             return folder.read(name, limit)
         except StateError as error:
-            raise CatalogError([f"{self.shown(path)}: {too_large}"]) from error
+            raise CatalogError([f"{self.format_path(path)}: {too_large}"]) from error
 
-    def shown(self, path: str) -> str:
+    def format_path(self, path: str) -> str:
         return f".nexus/{path}"

@@ -131,12 +131,16 @@ def written_paths(
     is the only source if the map has no parameter or the call has no input.
     """
     is_known = is_edit(known, tool)
-    found = None if is_known and tool_input is None else _patched(known, tool, tool_input)
+    found = None if is_known and tool_input is None else _patch_paths(known, tool, tool_input)
     if found is None:
         if not is_known:
             return None
         parameters = entry_of(known["editing"], tool)
-        found = ([], bool(file)) if parameters is None or tool_input is None else _named(known, parameters, tool_input)
+        found = (
+            ([], bool(file))
+            if parameters is None or tool_input is None
+            else _parameter_paths(known, parameters, tool_input)
+        )
     paths, is_certain = found
     folders = [text for name in _FOLDERS if isinstance(text := _member(tool_input, name), str) and text]
     relative = [one for one in paths if not one.startswith(_ABSOLUTE)] if folders else []
@@ -169,7 +173,7 @@ def _member(tool_input: object, name: str) -> object:
     return tool_input.get(name) if isinstance(tool_input, dict) else None
 
 
-def _patched(known: Mapping[str, Any], tool: str, tool_input: object) -> tuple[list[str], bool] | None:
+def _patch_paths(known: Mapping[str, Any], tool: str, tool_input: object) -> tuple[list[str], bool] | None:
     """Return (the paths of the patch in a call, whether they are certainly complete); None if there is no patch.
 
     A shell call has a patch if its command passes one to apply_patch; a call of any other tool under patching always
@@ -203,7 +207,7 @@ def _texts(value: object) -> list[str]:
     return found
 
 
-def _named(known: Mapping[str, Any], parameters: str, tool_input: object) -> tuple[list[str], bool]:
+def _parameter_paths(known: Mapping[str, Any], parameters: str, tool_input: object) -> tuple[list[str], bool]:
     """Return (the paths in an input, whether they are complete). They are complete if each of the `parameters` has a
     path, and the input is not too large. `parameters` are separated by blanks.
 

@@ -174,7 +174,7 @@ def new_file(start: dict[str, Any], head: str, change: Callable[[Any], None]) ->
     """Return a new file: the comment `head`, then `start` with `change` made to it."""
     value = CommentedMap(start)
     change(value)
-    return f"# {head}\n{_dumped(_writer(*_LAYOUTS[0]), value)}".encode()
+    return f"# {head}\n{_dump(_writer(*_LAYOUTS[0]), value)}".encode()
 
 
 def changed_file(data: bytes, shown: str, change: Callable[[Any], None], *, removing: str = "") -> bytes:
@@ -193,7 +193,7 @@ def changed_file(data: bytes, shown: str, change: Callable[[Any], None], *, remo
     wanted = copy.deepcopy(before)
     change(wanted)
     try:
-        changed = _made(text, change)
+        changed = _change_text(text, change)
     except Exception as error:  # ruamel.yaml fails in many ways at comments in unusual places
         problem = f"{shown}:1:1: the comments in it cannot be kept by a command ({type(error).__name__})"
         raise CatalogError([problem], next_step=_BY_HAND) from error
@@ -220,15 +220,15 @@ def value_of(data: bytes, shown: str) -> Any:
         return None
 
 
-def _made(text: str, change: Callable[[Any], None]) -> str:
+def _change_text(text: str, change: Callable[[Any], None]) -> str:
     """Return the changed text, in the layout that reproduces the old text, or in the default layout if none does."""
     writers = [_writer(*layout) for layout in _LAYOUTS]
     for yaml in writers:
         yaml.explicit_start = any(line.startswith("---") for line in text.split("\n"))
-    yaml = next((one for one in writers if _dumped(one, one.load(text)) == text), writers[0])
+    yaml = next((one for one in writers if _dump(one, one.load(text)) == text), writers[0])
     value = yaml.load(text)
     change(value)
-    return _dumped(yaml, value)
+    return _dump(yaml, value)
 
 
 def _writer(mapping: int, sequence: int, offset: int) -> YAML:
@@ -239,7 +239,7 @@ def _writer(mapping: int, sequence: int, offset: int) -> YAML:
     return yaml
 
 
-def _dumped(yaml: YAML, value: Any) -> str:
+def _dump(yaml: YAML, value: Any) -> str:
     stream = io.StringIO()
     yaml.dump(value, stream)
     return stream.getvalue()

@@ -39,12 +39,12 @@ _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]++\Z")
 _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*+(?::[0-9]{1,2}+)++(?:\.[0-9_]*+)?\Z")
 
 
-class Refused(ValueError):
+class ScalarRefused(ValueError):
     """A scalar that is ambiguous or invalid. The message is the reason, without the scalar."""
 
 
 def value_of(text: str) -> str | int | float | bool | None:
-    """Return the value of the plain scalar `text`. Raise Refused."""
+    """Return the value of the plain scalar `text`. Raise ScalarRefused."""
     if text in _NULL:
         return None
     if text[0] not in _FIRST:
@@ -54,19 +54,19 @@ def value_of(text: str) -> str | int | float | bool | None:
     if text in _NAN:
         return float("nan")
     if _BASE_60.match(text):
-        raise Refused("a number in base 60, which YAML 1.2 does not have: put it between quotation marks")
+        raise ScalarRefused("a number in base 60, which YAML 1.2 does not have: put it between quotation marks")
     if _LEADING_ZERO.match(text):
-        raise Refused("a number with a leading zero: remove leading zeros, or put it between quotation marks")
+        raise ScalarRefused("a number with a leading zero: remove leading zeros, or put it between quotation marks")
     is_integer = _INTEGER.match(text) is not None
     if not is_integer and _DECIMAL.match(text) is None:
         return text
     if len(text) > LONGEST_NUMBER:
-        raise Refused("a number that cannot be read")
+        raise ScalarRefused("a number that cannot be read")
     if is_integer:
         return int(text, 0 if text[:2] in ("0o", "0x") else 10)
     number = float(text)
     if number in (float("inf"), float("-inf")):
-        raise Refused("a number that cannot be read")
+        raise ScalarRefused("a number that cannot be read")
     return number
 
 
@@ -165,7 +165,7 @@ class _Composer:
         return value
 
     def _value(self, event: Any, pointer: str, depth: int) -> Any:
-        self._counted(event)
+        self._count_event(event)
         mark: Any = event.start_mark
         self.places[pointer] = (mark.line + 1, mark.column + 1)
         if isinstance(event, yaml.ScalarEvent):
@@ -188,7 +188,7 @@ class _Composer:
     def _members(self, pointer: str, depth: int) -> dict[str, Any]:
         members: dict[str, Any] = {}
         while not isinstance(key := self._events.get_event(), yaml.MappingEndEvent):
-            self._counted(key)
+            self._count_event(key)
             if not isinstance(key, yaml.ScalarEvent):
                 raise _fault("a key must be a text", key)
             mark: Any = key.start_mark
@@ -202,7 +202,7 @@ class _Composer:
             self.places[at] = (mark.line + 1, mark.column + 1)
         return members
 
-    def _counted(self, event: Any) -> None:
+    def _count_event(self, event: Any) -> None:
         self.count += 1
         if self.count > YAML_VALUES:
             raise _fault(TOO_MANY_VALUES, event)
@@ -226,7 +226,7 @@ def _scalar(event: Any) -> Any:
         return event.value
     try:
         value = value_of(event.value)
-    except Refused as error:
+    except ScalarRefused as error:
         raise _fault(str(error), event) from error
     if event.tag is not None:
         wanted = _TYPES.get(event.tag.removeprefix(_PREFIX))

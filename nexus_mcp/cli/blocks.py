@@ -96,10 +96,10 @@ def heading(text: str, note: str = "") -> Line:
 def paragraphs(text: str, *, indent: int = 0, style: str = "") -> list[Line]:
     """Return a Line for each line of a stored text, after removing the line breaks at both ends of the text."""
     lines = text.replace("\r\n", "\n").expandtabs(4).strip("\n").split("\n")
-    return [_indented(line.rstrip(), indent, style) for line in lines]
+    return [_indent_line(line.rstrip(), indent, style) for line in lines]
 
 
-def _indented(line: str, indent: int, style: str) -> Line:
+def _indent_line(line: str, indent: int, style: str) -> Line:
     text = line.lstrip(" ")
     lead = " " * (indent + len(line) - len(text))
     for mark in _BULLETS:
@@ -114,7 +114,7 @@ def parts_of(content: Content) -> Parts:
     return [(part, "") if isinstance(part, str) else part for part in many]
 
 
-def escaped(text: str, *, terminal: bool) -> str:
+def escape(text: str, *, terminal: bool) -> str:
     """Return `text` on one line, without characters that control a terminal or, in a pipe, begin a tag for a model.
 
     On a terminal only people read it, so `<` stays as it is there.

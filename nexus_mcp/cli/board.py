@@ -31,7 +31,7 @@ def run(values: Values) -> int:
     NexusError if the export cannot be written.
     """
     port = _port(values)
-    workspaces = [_workspace(path, source) for path, source in _named(values)]
+    workspaces = [_workspace(path, source) for path, source in _projects_of(values)]
     if len(workspaces) > MOST_PROJECTS:
         raise UsageError(f"A board shows at most {MOST_PROJECTS} projects.", next_step="Name fewer of them.")
     from nexus_mcp.board.cache_folder import cache_folder
@@ -63,7 +63,7 @@ def _port(values: Values) -> int:
     return parse_count(values.get(PORT.name, str(DEFAULT_PORT)), PORT.name, _LAST_PORT, least=0)
 
 
-def _named(values: Values) -> list[tuple[str | None, str]]:
+def _projects_of(values: Values) -> list[tuple[str | None, str]]:
     """Return (path, name of the option or argument that names it) of each project; (None, "") is the project that
     find_root finds. Raise UsageError.
     """

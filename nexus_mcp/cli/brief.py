@@ -84,10 +84,10 @@ def _owner(task: dict[str, Any], catalog: Catalog) -> str | None:
         return None
     if owner not in catalog.agents:
         from nexus_mcp.catalog.placeholders import suggestion
-        from nexus_mcp.quoting import quoted
+        from nexus_mcp.quoting import quote
 
         raise NexusError(
-            f"The owner of task {task['id']} is {quoted(owner, 60)}, and no agent has that id"
+            f"The owner of task {task['id']} is {quote(owner, 60)}, and no agent has that id"
             f"{suggestion(owner, catalog.agents) or '.'}",
             next_step="Name the agent that does it with --agent; nexus-mcp catalog list lists the agents.",
         )

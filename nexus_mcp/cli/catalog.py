@@ -161,11 +161,11 @@ def _check(values: Values) -> int:
     """Print how many entries are valid. Raise CatalogError with the faults, StorageError."""
     from nexus_mcp.catalog.building import own_value, shipped_value
     from nexus_mcp.catalog.faults import folder_error
-    from nexus_mcp.catalog.sources import AGENTS, SHIPPED_NAME, SKILLS, Own, Shipped, read_shipped
+    from nexus_mcp.catalog.sources import AGENTS, SHIPPED_NAME, SKILLS, Own, ShippedFiles, read_shipped
     from nexus_mcp.errors import CatalogError, NexusError
     from nexus_mcp.store.folder import Folder
 
-    value = shipped_value(Shipped())
+    value = shipped_value(ShippedFiles())
     if read_shipped() != value:
         raise CatalogError([f"assets/{SHIPPED_NAME}: is older than the files beside it"], next_step="Run make catalog.")
     print(f"shipped: {_counts(len(value[AGENTS]), len(value[SKILLS]), len(value['maps']))}")

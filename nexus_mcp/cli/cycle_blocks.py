@@ -147,7 +147,7 @@ def in_full(view: Mapping[str, Any]) -> list[Line | Table]:
 
 
 def _issue(issue: Mapping[str, Any]) -> list[Line]:
-    lead: Content = f"{_shown(issue.get('id')):>3}  "
+    lead: Content = f"{_format_number(issue.get('id')):>3}  "
     lines = [Line((_one_line(issue, "title"), STRONG), lead=lead)]
     if issue.get("status") == plans.DECIDED:
         first, *rest = paragraphs(_text(issue, "decision"), indent=_INDENT + 2)
@@ -157,11 +157,11 @@ def _issue(issue: Mapping[str, Any]) -> list[Line]:
     advice = issue.get("how_summary")
     for agent, text in advice.items() if isinstance(advice, dict) else ():
         if isinstance(text, str):
-            lines += labelled(f"{agent} advised", text)
+            lines += add_label(f"{agent} advised", text)
     return lines
 
 
-def labelled(label: str, text: str, indent: int = _INDENT) -> list[Line]:
+def add_label(label: str, text: str, indent: int = _INDENT) -> list[Line]:
     """Return a stored text with a label: before a text of one line, or on a line above a longer text."""
     lines = paragraphs(text, indent=indent + 2)
     lead = " " * indent
@@ -187,7 +187,7 @@ def _task(row: Row, task: Mapping[str, Any], width: int) -> list[Line]:
     indent = sum(len(text) for text, _ in parts_of([*lead]))
     for name, label in _TASK_TEXTS:
         if _text(task, name).strip():
-            lines += labelled(label, _text(task, name), indent)
+            lines += add_label(label, _text(task, name), indent)
     return lines
 
 
@@ -236,5 +236,5 @@ def _text(row: Mapping[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _shown(value: object) -> str:
+def _format_number(value: object) -> str:
     return str(value) if isinstance(value, int | float) else "-"

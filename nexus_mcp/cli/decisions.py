@@ -38,12 +38,12 @@ def run(values: Values) -> int:
     if is_json:
         print_json_view(view)
     else:
-        found = _shown(view, most) if view["decisions"] else _none(query, since, is_part=bool(faults))
+        found = _blocks_of(view, most) if view["decisions"] else _none(query, since, is_part=bool(faults))
         show([*fault_lines(faults), *([BLANK] if faults else ()), *found])
     return exits.FAILED if faults else exits.OK
 
 
-def _shown(view: dict[str, Any], most: int) -> list[Line]:
+def _blocks_of(view: dict[str, Any], most: int) -> list[Line]:
     lines: list[Line] = []
     for one in view["decisions"]:
         lines += [*_lines(one), BLANK]
@@ -75,7 +75,7 @@ def _lines(one: Decision) -> list[Line]:
         Line(where, (f" · {cycle_blocks.topic_of(one)}{tasks}", DIM), lead=" " * _INDENT),
     ]
     for agent, advice in one["advice"].items():
-        lines += cycle_blocks.labelled(f"{agent} advised", advice, _INDENT)
+        lines += cycle_blocks.add_label(f"{agent} advised", advice, _INDENT)
     return lines
 
 

@@ -36,7 +36,7 @@ def run(values: Values) -> int:
     view = graph(_tasks(values))
     if form == TEXT:
         return _text(view, is_past=HISTORY.name in values)
-    print(_rendered(form, view), end="")
+    print(_render(form, view), end="")
     return exits.OK
 
 
@@ -49,7 +49,7 @@ def _text(view: dict[str, Any], *, is_past: bool) -> int:
     return show(graph_blocks(view))
 
 
-def _rendered(form: str, view: dict[str, Any]) -> str:
+def _render(form: str, view: dict[str, Any]) -> str:
     if form == MERMAID:
         from nexus_mcp.rendering.mermaid import mermaid
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nexus_mcp.cli.options import Values
-    from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, Lacking
+    from nexus_mcp.merging.diagnosis import Conflict, DamagedFile, Diagnosis, Lacking
     from nexus_mcp.merging.repair import Repair
     from nexus_mcp.merging.scanner import Rest
     from nexus_mcp.merging.threeway import Origin
@@ -49,7 +49,7 @@ _NOTHING = "Nothing was changed"
 
 def describe_diagnosis(diagnosis: Diagnosis) -> list[str]:
     """Return the lines that describe the state of the file."""
-    from nexus_mcp.merging.diagnosis import Conflict, Damaged, Healthy, Lacking
+    from nexus_mcp.merging.diagnosis import Conflict, DamagedFile, Healthy, Lacking
 
     if isinstance(diagnosis, Healthy):
         if diagnosis.absent:
@@ -58,8 +58,8 @@ def describe_diagnosis(diagnosis: Diagnosis) -> list[str]:
         return [whole, *([_UNMERGED] if diagnosis.is_unmerged else ())]
     if isinstance(diagnosis, Conflict):
         return _conflict(diagnosis)
-    if isinstance(diagnosis, Damaged):
-        return _damaged(diagnosis)
+    if isinstance(diagnosis, DamagedFile):
+        return _describe_damage(diagnosis)
     if isinstance(diagnosis, Lacking):
         return _lacking(diagnosis)
     return [f"{diagnosis.fault}.", f"It cannot be repaired: {diagnosis.reason}."]
@@ -78,7 +78,7 @@ def _conflict(diagnosis: Conflict) -> list[str]:
     ]
 
 
-def _damaged(diagnosis: Damaged) -> list[str]:
+def _describe_damage(diagnosis: DamagedFile) -> list[str]:
     salvaged = diagnosis.salvaged
     lines = [f"{diagnosis.fault}.", f"{_cycles(salvaged.cycles)} can be read."]
     lines += [f"  {slip}" for slip in list_first(salvaged.slips, _MOST)]
@@ -165,7 +165,7 @@ def describe_repair(done: Repair) -> list[str]:
 
 def describe_refusal(done: Repair, *, dry: bool) -> list[str]:
     """Return why nothing was changed, and the next step."""
-    from nexus_mcp.merging.diagnosis import Conflict, Damaged, Hopeless, Lacking
+    from nexus_mcp.merging.diagnosis import Conflict, DamagedFile, Hopeless, Lacking
 
     diagnosis = done.diagnosis
     if isinstance(diagnosis, Conflict) and dry:
@@ -173,14 +173,14 @@ def describe_refusal(done: Repair, *, dry: bool) -> list[str]:
     if isinstance(diagnosis, Lacking):
         what = f"nexus-mcp history repair --from {diagnosis.revision} writes these cycles"
         return [f"{_NOTHING}. {what}, and keeps a copy of this file."]
-    if isinstance(diagnosis, Damaged):
+    if isinstance(diagnosis, DamagedFile):
         return _damage_advice(diagnosis)
     if isinstance(diagnosis, Hopeless) and diagnosis.next_step:
         return [f"{_NOTHING}. {diagnosis.next_step}"]
     return [f"{_NOTHING}. Repair {FILE} by hand, or restore it from a copy: git log -- {FILE} lists the copies in git."]
 
 
-def _damage_advice(diagnosis: Damaged) -> list[str]:
+def _damage_advice(diagnosis: DamagedFile) -> list[str]:
     if diagnosis.unsure:
         return [
             f"{_NOTHING}, also with --yes: the repair must not give up cycles that HEAD has.",

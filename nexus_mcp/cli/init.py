@@ -50,7 +50,7 @@ def run(values: Values) -> int:
     workspace = workspace_from(values)
     created = Store(workspace).initialise()
     print(printable(workspace.root))
-    notes = NOTES if IGNORE in created else {**NOTES, IGNORE: _ignored(workspace)}
+    notes = NOTES if IGNORE in created else {**NOTES, IGNORE: _ignore_note(workspace)}
     for path, note in notes.items():
         print(f"  {'created' if path in created else 'kept':7}  {path:17}  {note}")
     around = find_root(None, {}, workspace.root)
@@ -87,7 +87,7 @@ def _check_alone(values: Values) -> None:
             raise UsageError(problem, next_step=step)
 
 
-def _ignored(workspace: Workspace) -> str:
+def _ignore_note(workspace: Workspace) -> str:
     """Return a note on whether the existing .gitignore keeps state/ out of git."""
     from nexus_mcp.doctor.checks.git import leaves_out_state
     from nexus_mcp.store.store import Store

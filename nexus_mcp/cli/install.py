@@ -68,7 +68,7 @@ def run(values: Values) -> int:
     _check_together(values)
     if LIST.name in values:
         return _list(values)
-    names = chosen(values, "install")
+    names = choose(values, "install")
     return max([report_edits(partial(_install, values, name)) for name in names], default=exits.OK)
 
 
@@ -90,7 +90,7 @@ def site_of(values: Values) -> Site:
     return Site(values.get(SCOPE.name, "project"), workspace_from(values).root, os.environ)
 
 
-def chosen(values: Values, verb: str) -> list[str]:
+def choose(values: Values, verb: str) -> list[str]:
     """Return the harnesses that the command line names, else those found on the PATH, if --yes or the user confirms
     them; [] if the user does not.
 
@@ -233,7 +233,7 @@ def _request(values: Values, site: Site, harness: Harness, options: dict[str, st
         gate=options.get(GATE.name, DEFAULT_GATE),
         prefix=options.get(TOOL_PREFIX.name, ""),
         fast_hooks=FAST_HOOKS.name in options,
-        catalog=usable(site.root) if is_project else _shipped(),
+        catalog=usable(site.root) if is_project else _load_shipped(),
         models=read_models(harness.id, _settings(site) if is_project else {}),
         server_options=own,
         remote=mount_of(options),
@@ -281,7 +281,7 @@ def _refuse_fast_hooks(values: Values, harness: Harness) -> None:
     print(text)
 
 
-def _shipped() -> Catalog:
+def _load_shipped() -> Catalog:
     from nexus_mcp.catalog.load import load
 
     return load(None)
@@ -315,7 +315,7 @@ def _command(word: str, *, is_forced: bool) -> list[str]:
 
 def _place(site: Site, row: State) -> str:
     """Return the path of a file for messages; for agents and skills, the path of their folder."""
-    shown = site.shown(row.path)
+    shown = site.format_path(row.path)
     if row.part == "skills":
         return f"{os.path.dirname(os.path.dirname(shown))}/"
     return f"{os.path.dirname(shown)}/" if row.part == "agents" else shown
@@ -350,7 +350,7 @@ def _print_adopted(site: Site, plan: Plan) -> None:
             "\nSome entries were already as nexus-mcp writes them, without a record of an installation. They count as "
             f"installed now, and nexus-mcp uninstall removes them: {', '.join(places)}"
         )
-    if others := list(dict.fromkeys(site.shown(row.path) for row in plan.states if row.state == OTHERS)):
+    if others := list(dict.fromkeys(site.format_path(row.path) for row in plan.states if row.state == OTHERS)):
         print(f"\n{', '.join(others)} had another entry that starts nexus-mcp. nexus-mcp uninstall brings it back.")
 
 
@@ -385,7 +385,7 @@ def print_diff(site: Site, plan: Plan) -> None:
     for change in plan.changes:
         old = (change.found.data or b"").decode("utf-8", "replace").splitlines()
         new = (change.data or b"").decode("utf-8", "replace").splitlines()
-        shown = site.shown(change.found.path)
+        shown = site.format_path(change.found.path)
         for line in difflib.unified_diff(old, new, shown, shown, lineterm="", n=0):
             print(printable(line))
 

@@ -37,7 +37,7 @@ def _first_step(values: Values) -> list[str]:
     wanted = values.get(HARNESS_ID.name, "")
     if wanted and wanted not in HARNESSES:
         return ["Mount the server in your client, with the lines above."]
-    installed = [NAMES[name] for name in _installed(values)]
+    installed = [NAMES[name] for name in _find_installed(values)]
     if installed:
         titles = " and ".join(installed)
         return [f"nexus-mcp is installed for {titles}. To see the parts:", command("install --list")]
@@ -51,7 +51,7 @@ def _given_option(name: str, values: Values) -> list[str]:
     return [name, values[name]] if name in values else []
 
 
-def _installed(values: Values) -> list[str]:
+def _find_installed(values: Values) -> list[str]:
     """Return the harnesses with installed parts in the project; none if the record cannot be read."""
     from nexus_mcp.harness import HARNESSES
     from nexus_mcp.harness.installing import read_record

@@ -97,11 +97,11 @@ class Server:
 
     def _answer(self, event: Json, host: Host, *, records: bool = False) -> Json:
         try:
-            return self._posted(event, host, RECORD_SECONDS if records else SECONDS)
+            return self._post(event, host, RECORD_SECONDS if records else SECONDS)
         except _NoAnswer as problem:
-            return self._unanswered(event, problem)
+            return self._answer_without_server(event, problem)
 
-    def _posted(self, event: Json, host: Host, seconds: float) -> Json:
+    def _post(self, event: Json, host: Host, seconds: float) -> Json:
         if not self._token:
             raise _NoAnswer(f"The token of the server is missing: {self._variable} is not set.", "Set it.")
         if not (self._token.isascii() and self._token.isprintable() and len(self._token) <= _LONGEST_TOKEN):
@@ -120,7 +120,7 @@ class Server:
                 problem, step = _LACKING
             problem = problem.format(token=self._variable) or f"answered with status {status} in place of an answer"
             raise _NoAnswer(f"{shown} {problem}.", step.format(token=self._variable))
-        answer = _decoded(data)
+        answer = _decode(data)
         if answer is None or answer["event"] != event["event"]:
             raise _NoAnswer(f"{shown} sent no answer to an event.", "Check that the URL is that of nexus-mcp.")
         return answer
@@ -142,18 +142,18 @@ class Server:
                 "hides_resumes": host.hides_resumes,
             },
         }
-        body = _encoded(whole)
+        body = _encode(whole)
         params = event["params"]
         if len(body) > MOST and isinstance(params, dict) and "tool_input" in params:
             whole["params"] = {name: value for name, value in params.items() if name != "tool_input"}
             if event["event"] == DECIDING:
                 whole["failure"] = {"problem": _OMITTED, "is_whole": False}
-            body = _encoded(whole)
+            body = _encode(whole)
         if len(body) > MOST:
             raise _NoAnswer("The event is larger than the 4 MiB that a server takes.", "Use a smaller input.")
         return body
 
-    def _unanswered(self, event: Json, problem: _NoAnswer) -> Json:
+    def _answer_without_server(self, event: Json, problem: _NoAnswer) -> Json:
         name, params = event["event"], event["params"]
         answer: Json = {"event": name, "harness_id": self.harness_id, "decision": CONTINUE}
         known = params if isinstance(params, dict) else {}
@@ -214,14 +214,14 @@ def _only_reads(harness_id: str, tool: object) -> bool:
         return False
 
 
-def _encoded(value: Json) -> bytes:
+def _encode(value: Json) -> bytes:
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:  # half a surrogate pair
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _decoded(data: bytes) -> Json | None:
+def _decode(data: bytes) -> Json | None:
     """Return the answer in a response; None if it has another shape."""
     try:
         value = json.loads(data)

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, NoReturn
 from rich.console import Console
 from rich.text import Text
 
-from nexus_mcp.cli.blocks import DIM, GAP, LEAD, MAIN, NUMBER, STYLES, Line, Table, escaped, parts_of
+from nexus_mcp.cli.blocks import DIM, GAP, LEAD, MAIN, NUMBER, STYLES, Line, Table, escape, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -84,10 +84,10 @@ class Terminal:
         room = width - lead.cell_len - more
         if room < min(_LEAST_TEXT, text.cell_len):
             if lead.plain.strip():
-                yield from _wrapped(self.console, lead, width)
+                yield from _wrap(self.console, lead, width)
             lead, room = Text(" " * _INDENT), width - _INDENT - more
-        for line in _wrapped(self.console, text, room):
-            yield _stripped(Text.assemble(lead, line))
+        for line in _wrap(self.console, text, room):
+            yield _strip(Text.assemble(lead, line))
             lead, more = Text(" " * (lead.cell_len + more)), 0
 
     def _table(self, table: Table) -> Iterator[Text]:
@@ -96,7 +96,7 @@ class Terminal:
         widths = _widths(table.columns, [titles, *rows] if titles else rows, self.width - table.indent)
         if widths is None:
             for row in rows:
-                yield from self._stacked(table, row)
+                yield from self._stack(table, row)
             return
         for row in [titles, *rows] if titles else rows:
             yield from self._side_by_side(table, row, widths)
@@ -105,7 +105,7 @@ class Terminal:
         columns = []
         for kind, text, width in zip(table.columns, row, widths, strict=True):
             if kind == MAIN:
-                columns.append(_wrapped(self.console, text, max(width, 1)))
+                columns.append(_wrap(self.console, text, max(width, 1)))
                 continue
             one = text.copy()
             one.truncate(max(width, 1), overflow="ellipsis")
@@ -118,9 +118,9 @@ class Terminal:
                 one = column[number] if number < len(column) else Text()
                 line.append_text(one)
                 line.append(" " * (width - one.cell_len + GAP * (at + 1 < len(columns))))
-            yield _stripped(line)
+            yield _strip(line)
 
-    def _stacked(self, table: Table, row: Sequence[Text]) -> Iterator[Text]:
+    def _stack(self, table: Table, row: Sequence[Text]) -> Iterator[Text]:
         lead, text, rest = Text(" " * table.indent), Text(), []
         for kind, one in zip(table.columns, row, strict=True):
             if kind in (LEAD, NUMBER):
@@ -140,16 +140,16 @@ class Terminal:
 
 
 def _text(content: Content) -> Text:
-    return Text.assemble(*((escaped(text, terminal=True), STYLES[style]) for text, style in parts_of(content)))
+    return Text.assemble(*((escape(text, terminal=True), STYLES[style]) for text, style in parts_of(content)))
 
 
-def _wrapped(console: Console, text: Text, width: int) -> list[Text]:
+def _wrap(console: Console, text: Text, width: int) -> list[Text]:
     """Return `text` in lines; a word is divided only if it is wider than a line."""
     lines = list(text.wrap(console, max(width, 2), overflow="fold"))  # a wide character needs 2 columns
-    return [_stripped(line) for line in lines] or [Text()]
+    return [_strip(line) for line in lines] or [Text()]
 
 
-def _stripped(text: Text) -> Text:
+def _strip(text: Text) -> Text:
     text.rstrip()
     return text
 

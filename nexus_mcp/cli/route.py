@@ -52,10 +52,10 @@ def _print(found: dict[str, Any]) -> None:
 
 
 def _describe(tag: dict[str, Any]) -> list[str]:
-    from nexus_mcp.quoting import quoted
+    from nexus_mcp.quoting import quote
     from nexus_mcp.tags.act import lines
 
-    text = [f"with {quoted(tag['text'], _LONGEST)}"] if tag["text"] else []
+    text = [f"with {quote(tag['text'], _LONGEST)}"] if tag["text"] else []
     if tag["outcome"] == "skill":
         mode = f", mode {tag['mode']}" if tag["mode"] else ""
         notes = " and the notes of the harness" if tag["harness_notes"] else ""
@@ -64,7 +64,7 @@ def _describe(tag: dict[str, Any]) -> list[str]:
         return ["does nothing now"]
     would = tag["would"]
     if "pending" in would:
-        open_ones = [f"open: {issue['id']} {quoted(issue['title'], _LONGEST)}" for issue in would["pending"]]
+        open_ones = [f"open: {issue['id']} {quote(issue['title'], _LONGEST)}" for issue in would["pending"]]
         if "result" in would:
             return [lines(would)[0], *text]
         return ["records a decision (plan_decide)", *text, *open_ones]

@@ -36,7 +36,7 @@ def warnings(site: Site, states: Sequence[State], program: str, show: Callable[[
         named[path] = [row for row, data in contents.items() if any(one in data for one in spellings)]
         for spelling in spellings:  # the path of the program may contain that of the project folder
             contents = {row: data.replace(spelling, b"") for row, data in contents.items()}
-    ignored = _ignored(site.root, [row.path for rows in named.values() for row in rows])
+    ignored = _find_ignored(site.root, [row.path for rows in named.values() for row in rows])
     found = []
     for path, rows in named.items():
         shown = dict.fromkeys(show(site, row) for row in rows if row.path not in ignored)
@@ -66,7 +66,7 @@ def _content(path: str) -> bytes:
         return b""
 
 
-def _ignored(root: str, paths: list[str]) -> set[str]:
+def _find_ignored(root: str, paths: list[str]) -> set[str]:
     """Return those `paths` that git neither tracks nor would add. Without a repository, return all `paths`.
 
     If git does not answer, no path counts as ignored.

@@ -14,7 +14,7 @@ import os
 import sys
 import unicodedata
 
-from nexus_mcp.cli.blocks import GAP, NUMBER, Line, escaped, parts_of
+from nexus_mcp.cli.blocks import GAP, NUMBER, Line, escape, parts_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,4 +91,4 @@ def cells(text: str) -> int:
 
 
 def _plain(content: Content) -> str:
-    return "".join(escaped(text, terminal=False) for text, _ in parts_of(content))
+    return "".join(escape(text, terminal=False) for text, _ in parts_of(content))

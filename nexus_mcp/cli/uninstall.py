@@ -12,7 +12,7 @@ from nexus_mcp.cli.install import (
     NAMES,
     SCOPE,
     YES,
-    chosen,
+    choose,
     print_diff,
     report_edits,
     site_of,
@@ -31,7 +31,7 @@ HARNESS = Argument("[HARNESS]", "the harness; without it, each harness found", N
 
 def run(values: Values) -> int:
     """Uninstall for the chosen harnesses; return the highest of their exit codes. Raise UsageError."""
-    return max([report_edits(partial(_uninstall, values, name)) for name in chosen(values, "uninstall")], default=0)
+    return max([report_edits(partial(_uninstall, values, name)) for name in choose(values, "uninstall")], default=0)
 
 
 def _uninstall(values: Values, name: str) -> int:
@@ -53,7 +53,7 @@ def _uninstall(values: Values, name: str) -> int:
     outcome = uninstall(site, harness, force=FORCE.name in values)
     print(f"{harness.title}: removed from {site.scope} scope. Plans, tasks and history in .nexus/ stay.")
     for change in outcome.plan.changes:
-        print(f"  {'deleted' if change.data is None else 'restored':10} {site.shown(change.found.path)}")
+        print(f"  {'deleted' if change.data is None else 'restored':10} {site.format_path(change.found.path)}")
     for copy in outcome.copies:
         print(f"  {'copied':10} {printable(copy)}: a file as it was, with the edits by hand")
     for copy in outcome.leftovers:

@@ -16,7 +16,7 @@ from nexus_mcp.conformance.evidence import record_assertion
 from nexus_mcp.conformance.failures import Reply, explain_text
 from nexus_mcp.conformance.fixture import WHOLE_TEXT, Asserts
 from nexus_mcp.conformance.limits import LARGEST, VALUES
-from nexus_mcp.conformance.matchers import mismatch, shown
+from nexus_mcp.conformance.matchers import format_value, mismatch
 from nexus_mcp.conformance.result import MISSING, Assertion
 from nexus_mcp.wording import place_of_byte
 
@@ -35,7 +35,7 @@ def answer_checks(asserts: Asserts, reply: Reply, step: str = "") -> list[Assert
         message = f"the answer breaks the target's own output schema: {reply.schema_fault}"
         found.append(record_assertion("schema", message, step))
     if reply.text_differs:
-        message = f"the text block differs from structuredContent: {shown(reply.text, 200)}"
+        message = f"the text block differs from structuredContent: {format_value(reply.text, 200)}"
         found.append(record_assertion("answer", message, step, seen=reply.text))
     if asserts.return_value and reply.payload is None:
         found.append(record_assertion("answer", describe_no_payload(reply), step, seen=reply.text))
@@ -68,28 +68,30 @@ def file_checks(asserts: Asserts, read: Callable[[str], bytes | None], step: str
 
 
 def _error_checks(asserts: Asserts, reply: Reply, step: str) -> list[Assertion]:
-    message_shown = shown(reply.message, 200)
+    message_shown = format_value(reply.message, 200)
     why = f" ({explain_text(reply)})" if reply.is_error and explain_text(reply) else ""
     if asserts.error or asserts.error_contains is not None:
-        message = "" if reply.failed else f"{MUST_FAIL}{_wanted_error(asserts)}, but it succeeded (no isError)"
-        found = [record_assertion("error", message, step, expected=True, seen=reply.failed)]
-        if asserts.error_contains is not None and reply.failed:
+        message = "" if reply.is_failure else f"{MUST_FAIL}{_wanted_error(asserts)}, but it succeeded (no isError)"
+        found = [record_assertion("error", message, step, expected=True, seen=reply.is_failure)]
+        if asserts.error_contains is not None and reply.is_failure:
             has = asserts.error_contains in reply.message
             message = (
-                "" if has else f"the message must contain {shown(asserts.error_contains, 200)}, is {message_shown}{why}"
+                ""
+                if has
+                else f"the message must contain {format_value(asserts.error_contains, 200)}, is {message_shown}{why}"
             )
             found.append(record_assertion("error", message, step, expected=asserts.error_contains, seen=reply.message))
         return found
-    if asserts.error is None and (not reply.failed or asserts_error_path(asserts)):
+    if asserts.error is None and (not reply.is_failure or asserts_error_path(asserts)):
         return []
-    message = f"the call must not fail: {message_shown}{why}" if reply.failed else ""
-    return [record_assertion("error", message, step, expected=False, seen=reply.failed)]
+    message = f"the call must not fail: {message_shown}{why}" if reply.is_failure else ""
+    return [record_assertion("error", message, step, expected=False, seen=reply.is_failure)]
 
 
 def _wanted_error(asserts: Asserts) -> str:
     """Return ` with "…" in its error`, with the words that the fixture expects; "" if it expects none."""
     words = asserts.error_contains or (asserts.return_value or {}).get("$.error")
-    return f" with {shown(words, 200)} in its error" if words and isinstance(words, str) else ""
+    return f" with {format_value(words, 200)} in its error" if words and isinstance(words, str) else ""
 
 
 def _result_checks(asserts: Asserts, reply: Reply, step: str) -> list[Assertion]:
@@ -97,7 +99,7 @@ def _result_checks(asserts: Asserts, reply: Reply, step: str) -> list[Assertion]
     like those of a payload.
     """
     if asserts.result and reply.result is None:
-        message = f"the answer is not the result of a call{': ' + shown(reply.message) if reply.message else ''}"
+        message = f"the answer is not the result of a call{': ' + format_value(reply.message) if reply.message else ''}"
         return [record_assertion("answer", message, step)]
     found = _values(asserts.result or {}, reply.result, kind="answer", step=step, file="")
     return [one if one.passed else replace(one, message=f"in the whole result: {one.message}") for one in found]
@@ -108,7 +110,7 @@ def describe_no_payload(reply: Reply) -> str:
     if not reply.message:
         return "the answer has no JSON payload: it has neither structuredContent nor a text"
     why = explain_text(reply)
-    return f"the answer has no JSON payload: {shown(reply.message, 200)}{f' ({why})' if why else ''}"
+    return f"the answer has no JSON payload: {format_value(reply.message, 200)}{f' ({why})' if why else ''}"
 
 
 def asserts_error_path(asserts: Asserts) -> bool:

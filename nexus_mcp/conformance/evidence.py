@@ -72,7 +72,7 @@ def record_exchange(
     error = reply.protocol_error or (reply.text if reply.payload is None else "")
     answer = cut_to(reply.payload, space)
     error = cut_text_to(error, space) if error else ""
-    return Exchange(step, request, sent, answer, reply.failed, error, reply.seconds, cut=space.cut)
+    return Exchange(step, request, sent, answer, reply.is_failure, error, reply.seconds, cut=space.cut)
 
 
 def cut_value(value: Any, limit: int = ITEM) -> Any:
@@ -105,9 +105,9 @@ def cut_text_to(text: str, space: Space) -> str:
     beginning = text[:room]
     if not beginning.isprintable() or not beginning.isascii():
         # The escape of one character has up to twelve characters.
-        room = max(_LEAST, room * len(beginning) // max(1, _spelled(beginning)))
+        room = max(_LEAST, room * len(beginning) // max(1, _printed_length(beginning)))
         beginning = beginning[:room]
-    space.left -= _spelled(beginning) + 4
+    space.left -= _printed_length(beginning) + 4
     if len(beginning) == len(text):
         return text
     space.characters += len(text) - len(beginning)
@@ -205,7 +205,7 @@ def _scalar(value: Any) -> Any:
     return str(value)[:MESSAGE]
 
 
-def _spelled(text: str) -> int:
+def _printed_length(text: str) -> int:
     """Return about how many characters the text takes in a report, where unprintable characters are escaped."""
     if text.isprintable():
         return len(text)

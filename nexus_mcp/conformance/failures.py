@@ -142,7 +142,7 @@ class Reply:
     described: bool = False
 
     @property
-    def failed(self) -> bool:
+    def is_failure(self) -> bool:
         """Return whether the reply is an error: marked as one, a protocol error, or a payload with `error`."""
         in_payload = isinstance(self.payload, dict) and "error" in self.payload
         return self.is_error or bool(self.protocol_error) or in_payload

@@ -13,7 +13,7 @@ from nexus_mcp.conformance.result import MISSING
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundNode:
     """The node that a query selects: `value`, MISSING when there is no such node.
 
     `parent` is the normalized path of the nearest existing node above a missing one, "" when there is a value.
@@ -31,7 +31,7 @@ class Query:
     segments: tuple[str | int, ...]
     wants_length: bool
 
-    def find(self, document: Any) -> Found:
+    def find(self, document: Any) -> FoundNode:
         """Return the node in `document`, a value as json.loads returns it."""
         node = document
         passed: list[str | int] = []
@@ -40,10 +40,10 @@ class Query:
             if child is MISSING and self.wants_length and place == len(self.segments) - 1:
                 child = _length(node)
             if child is MISSING:
-                return Found(MISSING, normalized(passed))
+                return FoundNode(MISSING, normalize(passed))
             passed.append(segment if isinstance(segment, str) or segment >= 0 else len(node) + segment)
             node = child
-        return Found(node)
+        return FoundNode(node)
 
 
 @functools.cache
@@ -70,7 +70,7 @@ def compile(text: str) -> Query:
     return Query(text, tuple(segments), text.endswith(".length"))
 
 
-def normalized(segments: list[str | int]) -> str:
+def normalize(segments: list[str | int]) -> str:
     """Return the normalized path of RFC 9535, section 2.7, such as `$['issues'][0]`; indexes must not be negative."""
     from jsonpath_rfc9535.serialize import canonical_string
 

@@ -81,12 +81,12 @@ def _of(test_id: str, what: str) -> str:
 def _faults(raw: Any) -> list[tuple[str, str]]:
     """Return pointer and text of every fault, each once."""
     try:
-        return _found(raw)
+        return _find_faults(raw)
     except RecursionError:
         return [("", "is nested too deeply")]
 
 
-def _found(raw: Any) -> list[tuple[str, str]]:
+def _find_faults(raw: Any) -> list[tuple[str, str]]:
     if beyond := bound_faults(raw):
         return [(fault.pointer, fault.message) for fault in beyond[:FAULTS]]
     if isinstance(raw, dict) and "$schema" in raw and "test_id" not in raw:

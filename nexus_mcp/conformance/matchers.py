@@ -99,10 +99,10 @@ def mismatch(expected: Any, seen: Any) -> str:
         return ""
     if isinstance(expected, str) and isinstance(seen, str):
         return _texts(expected, seen)
-    return f"must be {shown(expected)}, is {shown(seen)}"
+    return f"must be {format_value(expected)}, is {format_value(seen)}"
 
 
-def shown(value: Any, limit: int = 80) -> str:
+def format_value(value: Any, limit: int = 80) -> str:
     """Return the value as JSON in one line, truncated after `limit` characters, with lone surrogates escaped.
 
     Return "missing" for MISSING, and NOT_SHOWN for a value that is nested too deeply.
@@ -127,9 +127,9 @@ def same(one: Any, other: Any) -> bool:
 
 def _against_items(expected: list[Any], seen: Any) -> str:
     if not isinstance(seen, list):
-        return f"must be an array, is {shown(seen)}"
+        return f"must be an array, is {format_value(seen)}"
     if len(seen) != len(expected):
-        return f"must have {len(expected)} item{'s' * (len(expected) != 1)}, has {len(seen)}: {shown(seen)}"
+        return f"must have {len(expected)} item{'s' * (len(expected) != 1)}, has {len(seen)}: {format_value(seen)}"
     for index, (wanted, item) in enumerate(zip(expected, seen, strict=True)):
         if wrong := mismatch(wanted, item):
             return f"item {index} {wrong}"
@@ -139,17 +139,17 @@ def _against_items(expected: list[Any], seen: Any) -> str:
 def _against_matcher(matcher: dict[str, Any], seen: Any) -> str:
     fits, name = TYPES[matcher.get("type", "object")]
     if not fits(seen):
-        return f"must be {name}, is {shown(seen)}"
+        return f"must be {name}, is {format_value(seen)}"
     for member, (holds, words) in _LIMITS.items():
         try:
             if member not in matcher or holds(seen, matcher[member]):
                 continue
-        except helper.Unmatched as reason:
-            return f"must match {shown(matcher[member])}; the pattern {reason}; is {shown(seen)}"
+        except helper.MatchFailed as reason:
+            return f"must match {format_value(matcher[member])}; the pattern {reason}; is {format_value(seen)}"
         else:
             if member == "keys":
                 return f"{_difference(matcher[member], seen)}{KEYS_FOLLOW}{words.format(_names(matcher[member]))}"
-            return f"{words.format(shown(matcher[member]))}, is {shown(seen)}"
+            return f"{words.format(format_value(matcher[member]))}, is {format_value(seen)}"
     return ""
 
 
@@ -167,22 +167,22 @@ def _texts(expected: str, seen: str) -> str:
     If one of them is long and they begin alike, return the place of the first difference, and what follows there.
     """
     if max(len(expected), len(seen)) <= _WHOLE:
-        return f"must be {shown(expected)}, is {shown(seen)}"
+        return f"must be {format_value(expected)}, is {format_value(seen)}"
     pairs = enumerate(zip(expected, seen, strict=False))
     place = next((index for index, (one, other) in pairs if one != other), min(len(expected), len(seen)))
     if not place:
-        return f"must be {shown(expected)}, is {shown(seen)}"
+        return f"must be {format_value(expected)}, is {format_value(seen)}"
     there = [_from(text, place) for text in (expected, seen)]
     return f"{DIFFERS}{place_in(seen, place)}: must continue with {there[0]}, continues with {there[1]}"
 
 
 def _from(text: str, place: int) -> str:
-    return shown(text[place : place + _REST]) if place < len(text) else "nothing"
+    return format_value(text[place : place + _REST]) if place < len(text) else "nothing"
 
 
 def _names(members: Collection[str]) -> str:
     plain = join_first(
-        members, _NAMED, lambda name: name if name.isidentifier() and len(name) <= _NAME else shown(name)
+        members, _NAMED, lambda name: name if name.isidentifier() and len(name) <= _NAME else format_value(name)
     )
     return plain or "(none)"
 

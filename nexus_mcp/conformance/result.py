@@ -179,16 +179,16 @@ class RunResult:
         return tuple(result for result in self.results if result.status == status)
 
     @property
-    def unexpected(self) -> tuple[FixtureResult, ...]:
+    def unexpected_failures(self) -> tuple[FixtureResult, ...]:
         """Return the failures that the expected failures do not name."""
         return tuple(result for result in self.having(FAILED) if not result.expected)
 
     @property
-    def healed(self) -> tuple[FixtureResult, ...]:
+    def healed_fixtures(self) -> tuple[FixtureResult, ...]:
         """Return the fixtures that pass although the expected failures name them."""
         return tuple(result for result in self.having(PASSED) if result.expected)
 
     @property
     def good(self) -> bool:
         """Return whether nothing failed unexpectedly, no expected failure passes, and everything was deleted."""
-        return not self.unexpected and not self.healed and not self.left
+        return not self.unexpected_failures and not self.healed_fixtures and not self.left

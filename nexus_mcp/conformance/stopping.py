@@ -1,7 +1,7 @@
 """Stop work: at a deadline, on request, or when a signal arrives.
 
 No thread can be ended from outside. Work that may take long has a Halt, and calls `check` in its loops. `check` raises
-Halted once the deadline of the Halt has passed or its `stop` was called. Without a Halt, `check` does nothing.
+RunHalted once the deadline of the Halt has passed or its `stop` was called. Without a Halt, `check` does nothing.
 
 While `Ending.run` runs, a signal raises nothing in a callback of the event loop, where the error would be lost: it
 cancels the main task.
@@ -34,7 +34,7 @@ _POLL = 0.05
 _ENDINGS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
-class Halted(Exception):
+class RunHalted(Exception):
     """The work was stopped, or took too long."""
 
 
@@ -54,13 +54,13 @@ class Halt:
         self._deadline = min(self._deadline, time.monotonic() + seconds)
 
     def check(self) -> None:
-        """Raise Halted when the work has to stop."""
+        """Raise RunHalted when the work has to stop."""
         if self._stopped.is_set() or time.monotonic() > self._deadline:
-            raise Halted
+            raise RunHalted
 
 
 def check() -> None:
-    """Raise Halted when the work that calls this has to stop."""
+    """Raise RunHalted when the work that calls this has to stop."""
     halt = _current.get()
     if halt is not None:
         halt.check()
@@ -96,7 +96,7 @@ async def in_thread(work: Callable[[], Result], seconds: float = LOOKING_S) -> R
     try:
         if done.done():
             return done.result()
-    except Halted:
+    except RunHalted:
         pass
     halt.stop()
     raise TargetFailure(f"left more files than can be read within {seconds:g} s")
@@ -119,14 +119,14 @@ class Ending:
         Raise SystemExit, or KeyboardInterrupt for Ctrl-C, when a signal came, however `main` ended.
         """
         try:
-            return asyncio.run(self._watched(main))
+            return asyncio.run(self._watch(main))
         finally:
             main.close()
             self._loop = self._task = None
             if self.number:
                 raise _exit(self.number)
 
-    async def _watched(self, main: Coroutine[Any, Any, Result]) -> Result:
+    async def _watch(self, main: Coroutine[Any, Any, Result]) -> Result:
         task = asyncio.create_task(main)
         self._loop, self._task = asyncio.get_running_loop(), task
         return await task
@@ -200,14 +200,14 @@ def run_under_signals(work: Callable[[], Result], ending: Ending) -> Result | No
     found: list[Result] = []
 
     def run() -> None:
-        with set_halt(halt), suppress(Halted):
+        with set_halt(halt), suppress(RunHalted):
             found.append(work())
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     waited = Halt(LOOKING_S + GRACE_S)
     hurried = False
-    with suppress(Halted):
+    with suppress(RunHalted):
         while thread.is_alive():
             waited.check()
             thread.join(_POLL)

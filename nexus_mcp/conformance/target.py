@@ -128,7 +128,7 @@ def started_over_http(command: Sequence[str], url: str, options: TargetOptions |
     """
     import shlex
 
-    return _Started(command, url, shlex.join(command), options or TargetOptions())
+    return _HttpTarget(command, url, shlex.join(command), options or TargetOptions())
 
 
 @asynccontextmanager
@@ -189,7 +189,7 @@ class _Command(Target):
         )
 
 
-class _Started(Target):
+class _HttpTarget(Target):
     is_process = has_url = True
 
     def __init__(self, command: Sequence[str], url: str, label: str, options: TargetOptions) -> None:
@@ -210,7 +210,7 @@ class _Started(Target):
         values = {PORT: str(free_port()), PROJECTS_FILE: file, PROJECT: quote(os.path.basename(place.project))}
         return ServedTransport(
             lambda on_line, on_end: ServerProcess(
-                [_filled(word, values) for word in self.command],
+                [_fill(word, values) for word in self.command],
                 place.project,
                 make_environment(self.options, place.project, place.mark),
                 allowance=place.allowance,
@@ -218,12 +218,12 @@ class _Started(Target):
                 on_end=on_end,
                 end_signal=signal.SIGTERM,
             ),
-            _filled(self._url, values),
+            _fill(self._url, values),
             place.allowance,
         )
 
 
-def _filled(text: str, values: dict[str, str]) -> str:
+def _fill(text: str, values: dict[str, str]) -> str:
     for name, value in values.items():
         text = text.replace(name, value)
     return text

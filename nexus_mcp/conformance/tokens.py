@@ -73,10 +73,10 @@ def replace_tokens(asserts: Asserts, project_root: str, harness_id: str) -> Asse
     unchanged = asserts.unchanged
     return replace(
         asserts,
-        return_value=asserts.return_value and _filled(asserts.return_value, project_root),
-        result=asserts.result and _filled(asserts.result, project_root),
+        return_value=asserts.return_value and _fill(asserts.return_value, project_root),
+        result=asserts.result and _fill(asserts.result, project_root),
         state_files={
-            expand_path(path, harness_id): wanted and _filled(wanted, project_root)
+            expand_path(path, harness_id): wanted and _fill(wanted, project_root)
             for path, wanted in asserts.state_files.items()
         },
         error_contains=fill(asserts.error_contains, project_root),
@@ -112,5 +112,5 @@ def fill_fixture(fixture: Fixture, project_root: str, harness_id: str) -> Fixtur
     )
 
 
-def _filled(assertions: dict[str, Any], project_root: str) -> dict[str, Any]:
+def _fill(assertions: dict[str, Any], project_root: str) -> dict[str, Any]:
     return {path: fill_expected(expected, project_root) for path, expected in assertions.items()}

@@ -164,12 +164,12 @@ def load_session(site: Source, role: str, schema: str) -> Document:
 
 def load_checked(site: Source, entry: Entry, schema: str) -> Document:
     """Read a session file or a tracker, and check its schema and its dates."""
-    document = _checked(site, entry, schema)
+    document = _check_document(site, entry, schema)
     document.findings += values.find_bad_times(entry.path, schemas.load(schema), document.value, site.now)
     return document
 
 
-def _checked(site: Source, entry: Entry, schema: str) -> Document:
+def _check_document(site: Source, entry: Entry, schema: str) -> Document:
 
     def parse(data: bytes) -> tuple[Any]:
         value = decode(data, entry.path)

@@ -73,8 +73,8 @@ def _group_lines(group: list[Finding], more: int, width: int) -> Iterator[str]:
     for text in rest_line(len(group[MOST_PLACES:]) + more):
         yield f"{'':{_INDENT}}{text} of this kind"
     each = "each " if len(group) > 1 else ""
-    yield from _wrapped(f"{each}{inert(group[0].problem)} [{group[0].code}]", "", width)
-    yield from _wrapped(group[0].next_step, "> ", width)
+    yield from _wrap(f"{each}{inert(group[0].problem)} [{group[0].code}]", "", width)
+    yield from _wrap(group[0].next_step, "> ", width)
 
 
 def _place(finding: Finding) -> str:
@@ -86,7 +86,7 @@ def _place(finding: Finding) -> str:
     return "".join(f", {place}" for place in places if place)
 
 
-def _wrapped(text: str, mark: str, width: int) -> list[str]:
+def _wrap(text: str, mark: str, width: int) -> list[str]:
     return textwrap.wrap(
         text,
         width,

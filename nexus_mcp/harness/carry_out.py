@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nexus_mcp.errors import InstallRefused
 from nexus_mcp.harness import files
-from nexus_mcp.harness.files import Found, Interference
+from nexus_mcp.harness.files import FoundFile, Interference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -50,7 +50,7 @@ def _take_back(written: Sequence[Change]) -> list[str]:
     for change in reversed(written):
         found = change.found
         try:
-            now = Found(found.path, found.real, change.data, files.look(found.path).info)
+            now = FoundFile(found.path, found.real, change.data, files.look(found.path).info)
             files.write(now, found.data)
         except (Interference, InstallRefused):
             failed.append(f"{found.path} could not be restored after an error: look at it.")

@@ -24,13 +24,13 @@ from nexus_mcp.harness.definition import (
     Double,
     Row,
     Site,
-    Spliced,
+    SplicedEntry,
     Whole,
     our_command,
     our_hook,
     shows_status,
 )
-from nexus_mcp.harness.marks import marked
+from nexus_mcp.harness.marks import add_mark
 from nexus_mcp.harness.remote_mount import is_remote
 
 if TYPE_CHECKING:
@@ -89,13 +89,13 @@ class ClaudeCode:
     def rows(self, site: Site, request: Request, record: Record) -> list[Row]:
         rows: list[Row] = []
         if SERVER in request.parts:
-            rows.append(Spliced(SERVER, _server_file(site), JSON, ("mcpServers", SERVER_NAME), _server(request)))
+            rows.append(SplicedEntry(SERVER, _server_file(site), JSON, ("mcpServers", SERVER_NAME), _server(request)))
         if HOOKS in request.parts:
             for event, group in hook_groups(request).items():
-                rows.append(Spliced(HOOKS, _settings(site), JSON, ("hooks", event), group, is_item=True))
+                rows.append(SplicedEntry(HOOKS, _settings(site), JSON, ("hooks", event), group, is_item=True))
             if request.fast_hooks:  # a denied tool is hidden from the model, and hooks can still call it
                 name = own_name(texts.mount(request.catalog, ID, request.prefix), HOOK_TOOL)
-                rows.append(Spliced(HOOKS, _settings(site), JSON, ("permissions", "deny"), name, is_item=True))
+                rows.append(SplicedEntry(HOOKS, _settings(site), JSON, ("permissions", "deny"), name, is_item=True))
         if AGENTS in request.parts:
             rows += agent_rows(request, os.path.join(_folder(site), "agents"))
         if SKILLS in request.parts:
@@ -103,7 +103,7 @@ class ClaudeCode:
         if STATUS_LINE in request.parts and request.remote is None:  # the status line shows the files of this machine
             line = shlex.join([*request.command, "status", "--line", *request.server_options])
             shown: dict[str, Any] = {"type": "command", "command": line, "refreshInterval": STATUS_SECONDS}
-            rows.append(Spliced(STATUS_LINE, _settings(site), JSON, (_STATUS,), shown))
+            rows.append(SplicedEntry(STATUS_LINE, _settings(site), JSON, (_STATUS,), shown))
         return rows
 
     def recognizes(self, value: Any) -> bool:
@@ -118,7 +118,7 @@ class ClaudeCode:
         if SERVER in request.parts:
             own = texts.mount(request.catalog, ID, request.prefix)
             names = ", ".join(json.dumps(name) for name in texts.reading_tools(request.catalog, own))
-            shown = site.shown(_settings(site))
+            shown = site.format_path(_settings(site))
             steps.append(
                 "To let Claude Code read plan, tasks and history without asking, add to "
                 f"permissions.allow in {shown}: {names}"
@@ -126,9 +126,8 @@ class ClaudeCode:
         if STATUS_LINE in request.parts and site.scope == PROJECT:
             user = _settings(site._replace(scope=USER))
             if _has_other_status(user):
-                steps.append(
-                    f"{site.shown(user)} has a status line of its own: in this project Claude Code shows ours instead."
-                )
+                text = "has a status line of its own: in this project Claude Code shows ours instead."
+                steps.append(f"{site.format_path(user)} {text}")
         return steps
 
     def doubles(self, site: Site) -> list[Double]:
@@ -150,15 +149,15 @@ class ClaudeCode:
     def notices(self, site: Site, record: Record) -> list[str]:
         found = []
         if files.read_settings(_settings(site)).get("disableAllHooks") is True:
-            found.append(f"{site.shown(_settings(site))} has disableAllHooks: hooks and status line do not run.")
+            found.append(f"{site.format_path(_settings(site))} has disableAllHooks: hooks and status line do not run.")
         else:
             local = os.path.join(site.root, ".claude", "settings.local.json")
             if STATUS_LINE in record.parts(ID) and _has_other_status(local):
-                found.append(f"{site.shown(local)} has another status line: Claude Code shows that one.")
+                found.append(f"{site.format_path(local)} has another status line: Claude Code shows that one.")
         if site.scope == PROJECT and SERVER in record.parts(ID) and (server := _local_server(site)):
             found.append(
-                f"{site.shown(server)} has a server {SERVER_NAME} for this project, and Claude Code starts that one: "
-                f"run claude mcp remove {SERVER_NAME} -s local."
+                f"{site.format_path(server)} has a server {SERVER_NAME} for this project, and Claude Code starts that "
+                f"one: run claude mcp remove {SERVER_NAME} -s local."
             )
         return found
 
@@ -226,7 +225,7 @@ def skill_rows(request: Request, folder: str, readers: tuple[str, ...], mounts: 
         Whole(
             SKILLS,
             os.path.join(folder, name, "SKILL.md"),
-            marked(texts.skill_file(request.catalog, name, naming, readers, mounts), "#"),
+            add_mark(texts.skill_file(request.catalog, name, naming, readers, mounts), "#"),
         )
         for name in skills
     ]
@@ -244,7 +243,7 @@ def agent_rows(request: Request, folder: str) -> list[Row]:
         if tools := texts.exact_tools(catalog, name, ID, request.prefix):
             lines.append(f"disallowedTools: {', '.join(tools)}")
         text = texts.front_matter(lines, texts.role(catalog, name, naming, _RESULT))
-        rows.append(Whole(AGENTS, os.path.join(folder, f"{name}.md"), marked(text, "#")))
+        rows.append(Whole(AGENTS, os.path.join(folder, f"{name}.md"), add_mark(text, "#")))
     return rows
 
 

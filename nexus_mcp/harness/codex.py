@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nexus_mcp.harness import files, texts
 from nexus_mcp.harness.claude_code import skill_rows
-from nexus_mcp.harness.codex_trust import untrusted
+from nexus_mcp.harness.codex_trust import untrusted_hooks
 from nexus_mcp.harness.definition import (
     AGENTS,
     HOOK_TIMEOUT_S,
@@ -23,12 +23,12 @@ from nexus_mcp.harness.definition import (
     Double,
     Row,
     Site,
-    Spliced,
+    SplicedEntry,
     Whole,
     our_command,
     our_hook,
 )
-from nexus_mcp.harness.marks import marked
+from nexus_mcp.harness.marks import add_mark
 from nexus_mcp.harness.remote_mount import is_remote
 
 if TYPE_CHECKING:
@@ -71,10 +71,10 @@ class Codex:
         if SERVER in request.parts:
             pointer = ("mcp_servers", SERVER_NAME)
             config = os.path.join(_folder(site), "config.toml")
-            rows.append(Spliced(SERVER, config, TOML, pointer, _server(request)))
+            rows.append(SplicedEntry(SERVER, config, TOML, pointer, _server(request)))
         if HOOKS in request.parts:
             for event, group in hook_groups(request).items():
-                rows.append(Spliced(HOOKS, _hooks_file(site), JSON, ("hooks", event), group, is_item=True))
+                rows.append(SplicedEntry(HOOKS, _hooks_file(site), JSON, ("hooks", event), group, is_item=True))
         if AGENTS in request.parts:
             rows += _agents(site, request)
         if SKILLS in request.parts:
@@ -110,7 +110,7 @@ class Codex:
         settings, path = _user_settings(site), _hooks_file(site)
         found: list[str] = []
         if any(row["part"] == HOOKS and row["owner"] == ID for row in record.entries.get(site.key(path), {}).values()):
-            found += untrusted(settings, path, files.read_settings(path), ID)
+            found += untrusted_hooks(settings, path, files.read_settings(path), ID)
         if site.scope == PROJECT and ID in record.installed and not _is_trusted(settings, site.root):
             found.append("Codex does not trust this project, and reads nothing of .codex/: start codex in the project.")
         return found
@@ -150,7 +150,7 @@ def _agents(site: Site, request: Request) -> list[Row]:
         lines = [f"{field} = {_literal(value)}" for field, value in fields.items()]
         text = _multiline(texts.role(catalog, name, naming, _RESULT))
         whole = "\n".join((*lines, f"developer_instructions = {text}", ""))
-        rows.append(Whole(AGENTS, os.path.join(_folder(site), "agents", f"{name}.toml"), marked(whole, "#")))
+        rows.append(Whole(AGENTS, os.path.join(_folder(site), "agents", f"{name}.toml"), add_mark(whole, "#")))
     return rows
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-def untrusted(settings: Mapping[str, Any], path: str, hooks: Mapping[str, Any], harness: str) -> list[str]:
+def untrusted_hooks(settings: Mapping[str, Any], path: str, hooks: Mapping[str, Any], harness: str) -> list[str]:
     """Return a line if the user never trusted some of our hooks, and one if some changed after the user trusted them.
 
     `settings` is the configuration of Codex, `hooks` the content of the hooks.json at `path`.

@@ -110,7 +110,7 @@ class Site(NamedTuple):
             found.append(path)
         return found
 
-    def shown(self, path: str) -> str:
+    def format_path(self, path: str) -> str:
         """Return the path for messages: from the project root (only in project scope), with ~ for the home folder, or
         absolute.
         """
@@ -167,7 +167,7 @@ class Request(NamedTuple):
         ]
 
 
-class Spliced(NamedTuple):
+class SplicedEntry(NamedTuple):
     """An entry in a file of the user: `value` at `pointer`, or as an item of the array there (`is_item`)."""
 
     part: str
@@ -192,7 +192,7 @@ class Whole(NamedTuple):
     text: str
 
 
-Row = Spliced | Whole
+Row = SplicedEntry | Whole
 
 
 class Double(NamedTuple):

@@ -69,15 +69,15 @@ def _after(payload: Payload) -> Params:
     return _take(payload, NAMES) | {"status": "error" if is_error else "ok"}
 
 
-def _failed(payload: Payload) -> Params:
+def _tool_failure(payload: Payload) -> Params:
     return _take(payload, NAMES) | {"status": "interrupted" if payload.get("is_interrupt") is True else "error"}
 
 
-def _spawned(payload: Payload) -> Params:
+def _agent_start(payload: Payload) -> Params:
     return {"agent_name": "", **_take(payload, NAMES)}
 
 
-def _stopped(payload: Payload) -> Params | None:
+def _agent_stop(payload: Payload) -> Params | None:
     if payload.get("agent_type") == "":  # a harness reports a compaction as the end of a subagent without a type
         return None
     return _take(payload, {**NAMES, "last_assistant_message": "last_message"})
@@ -97,9 +97,9 @@ EVENTS: dict[str, tuple[str, Callable[[Payload], Params | None]]] = {
     "UserPromptSubmit": ("user_message", _message),
     DECIDING: ("pre_tool_use", _before),
     "PostToolUse": ("post_tool_use", _after),
-    "PostToolUseFailure": ("post_tool_use", _failed),
-    "SubagentStart": ("subagent_spawn", _spawned),
-    "SubagentStop": ("subagent_complete", _stopped),
+    "PostToolUseFailure": ("post_tool_use", _tool_failure),
+    "SubagentStart": ("subagent_spawn", _agent_start),
+    "SubagentStop": ("subagent_complete", _agent_stop),
     _STOPPING: ("turn_end", _turn),
     # A context printed for these events would reach only the summary, not the model, but would count as sent.
     # SessionStart with "compact" sends the context.

@@ -13,8 +13,8 @@ from nexus_mcp.wording import place_of_byte
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from nexus_mcp.harness.definition import Site, Spliced
-    from nexus_mcp.harness.files import Found
+    from nexus_mcp.harness.definition import Site, SplicedEntry
+    from nexus_mcp.harness.files import FoundFile
 
     Entries = list[tuple[str, Any]]
 
@@ -48,7 +48,7 @@ def _is_writable(path: tuple[str, ...], value: dict[str, Any]) -> bool:
         return False
 
 
-def replaced(path: str, pointers: list[str], before: tuple[str, bytes | None] | None) -> dict[str, Any]:
+def replaced_entries(path: str, pointers: list[str], before: tuple[str, bytes | None] | None) -> dict[str, Any]:
     """Return pointer → the user's entry, no item of an array, that ours replaced.
 
     `before` is the row of the file in the vault, None without such a row.
@@ -93,7 +93,7 @@ def find_entries(document: Document, pointers: Iterable[str], index_of: Callable
     return [(pointer, value) for _, pointer, value in sorted(found, key=lambda one: one[0])]
 
 
-def with_blanks_of(found: Found, text: str, before: bytes | None, entries: Entries, made: Collection[str]) -> str:
+def with_blanks_of(found: FoundFile, text: str, before: bytes | None, entries: Entries, made: Collection[str]) -> str:
     """Return `text` with the blanks that the file had before the installation, or `text` if they cannot be restored.
 
     `text` is the file `found` without our entries, and `before` are the bytes of the file before the installation.
@@ -125,13 +125,13 @@ def with_blanks_of(found: Found, text: str, before: bytes | None, entries: Entri
             else:
                 document.remove(parts)
         remove_empty(document, made)
-        fixed = _moved(document.finish(), old, text)
+        fixed = _move_change(document.finish(), old, text)
         return fixed if open_document(path, fixed.encode()).value == open_document(path, text.encode()).value else text
     except (ValueError, TypeError, KeyError, IndexError):  # our entries do not fit into the old text
         return text
 
 
-def _moved(left: str, old: str, text: str) -> str:
+def _move_change(left: str, old: str, text: str) -> str:
     """Return `text` with the change from `left` to `old` made at the same place, if the change adds only blanks and
     removes only blanks or `{}`; else return `text`.
     """
@@ -159,17 +159,17 @@ def is_empty(document: Document, text: str) -> bool:
     return not document.value and text.strip().lstrip("\ufeff") in ("", "{}", "{\n}", "{\r\n}")
 
 
-def lines_to_paste(site: Site, rows: list[Spliced]) -> dict[str, str]:
+def lines_to_paste(site: Site, rows: list[SplicedEntry]) -> dict[str, str]:
     """Return path → the lines that a user can paste into the file of the `rows`, which all have the same path."""
     if not rows:
         return {}
     if rows[0].format == TOML:
         text = "\n".join(line for row in rows for line in table_lines(row.pointer, row.value))
-        return {site.shown(rows[0].path): text}
+        return {site.format_path(rows[0].path): text}
     document = JsonDocument("")
     for row in rows:
         if row.is_item:
             document.append(row.pointer, row.value)
         else:
             document.set(row.pointer, row.value)
-    return {site.shown(rows[0].path): document.finish().rstrip()}
+    return {site.format_path(rows[0].path): document.finish().rstrip()}

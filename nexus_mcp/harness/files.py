@@ -30,7 +30,7 @@ class Interference(Exception):
         self.path = path
 
 
-class Found:
+class FoundFile:
     """A file as it was read: `path` as named, `real` with links resolved, `data` (None for a missing file), `info`."""
 
     __slots__ = ("data", "info", "path", "real")
@@ -42,7 +42,7 @@ class Found:
         self.info = info
 
 
-def look(path: str, within: str = "") -> Found:
+def look(path: str, within: str = "") -> FoundFile:
     """Read the file at the absolute `path`, which may be missing. Raise InstallRefused if it cannot be read.
 
     Links are followed. With `within`, the project folder, links may not lead out of it: a project must not make us
@@ -55,7 +55,7 @@ def look(path: str, within: str = "") -> Found:
         fd = os.open(real, _FLAGS)
     except FileNotFoundError:
         _check_new(path, real)
-        return Found(path, real, None, None)
+        return FoundFile(path, real, None, None)
     except OSError as error:
         raise _unusable(path, error) from error
     try:
@@ -69,10 +69,10 @@ def look(path: str, within: str = "") -> Found:
         os.close(fd)
     if len(data) > LIMIT:
         raise _refusal(path, f"is larger than {LIMIT >> 20} MiB", "Find out why it is so large.")
-    return Found(path, real, data, info)
+    return FoundFile(path, real, data, info)
 
 
-def check_replaceable(found: Found) -> None:
+def check_replaceable(found: FoundFile) -> None:
     """Raise InstallRefused if the file may be read, but not replaced or created."""
     if found.info is not None:
         _check_owner(found.path, found.info)
@@ -138,7 +138,7 @@ def remove_folders(paths: list[str]) -> None:
             os.rmdir(path)
 
 
-def write(found: Found, data: bytes | None) -> None:
+def write(found: FoundFile, data: bytes | None) -> None:
     """Create the file with `data`, or replace it by `data`, or remove it if `data` is None.
 
     Raise Interference if the file has changed since it was read, and InstallRefused when the system refuses.
@@ -164,7 +164,7 @@ def write(found: Found, data: bytes | None) -> None:
         ) from error
 
 
-def _create(folder: Folder, name: str, found: Found, data: bytes) -> None:
+def _create(folder: Folder, name: str, found: FoundFile, data: bytes) -> None:
     temporary = atomic.prepare(folder, [data])
     try:
         atomic.place(folder, temporary, name)
@@ -176,7 +176,7 @@ def _create(folder: Folder, name: str, found: Found, data: bytes) -> None:
         raise
 
 
-def _exchange(folder: Folder, name: str, found: Found, data: bytes) -> None:
+def _exchange(folder: Folder, name: str, found: FoundFile, data: bytes) -> None:
     assert found.info is not None
     temporary = atomic.prepare(folder, [data], found.info)
     try:
@@ -193,7 +193,7 @@ def _exchange(folder: Folder, name: str, found: Found, data: bytes) -> None:
         folder.unlink(temporary)
 
 
-def _remove(folder: Folder, name: str, found: Found) -> None:
+def _remove(folder: Folder, name: str, found: FoundFile) -> None:
     if found.data is None:
         return
     _compare(folder, name, found)
@@ -207,7 +207,7 @@ def _remove(folder: Folder, name: str, found: Found) -> None:
     folder.unlink(aside)
 
 
-def _compare(folder: Folder, name: str, found: Found) -> None:
+def _compare(folder: Folder, name: str, found: FoundFile) -> None:
     """Raise Interference unless the file has the bytes that were read."""
     try:
         data = folder.read(name, LIMIT)

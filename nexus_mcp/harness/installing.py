@@ -42,7 +42,7 @@ class Outcome(NamedTuple):
 def read_record(site: Site) -> Record:
     """Return the record of the scope. Raise InstallRefused."""
     path = os.path.join(site.record_folder, records.NAME)
-    return records.decode(files.look(path, site.within).data, site.shown(path))
+    return records.decode(files.look(path, site.within).data, site.format_path(path))
 
 
 def _check_record(site: Site) -> None:
@@ -107,7 +107,7 @@ def install(site: Site, harness: Harness, request: Request, options: dict[str, A
         return Outcome(plan, copies, leftovers)
 
     try:
-        return _locked(site, attempt)
+        return _run_locked(site, attempt)
     except BaseException:
         files.remove_folders(above)
         raise
@@ -137,7 +137,7 @@ def uninstall(site: Site, harness: Harness, *, force: bool) -> Outcome:
         files.remove_folders([*folders, *(_above(site) if is_last and site.scope == USER else ())])
         return Outcome(plan, copies, leftovers, kept)
 
-    return _locked(site, attempt)
+    return _run_locked(site, attempt)
 
 
 def _delete_copies(vault: Vault, plan: Plan) -> None:
@@ -164,7 +164,7 @@ def _announce(site: Site, harness: Harness, plan: Plan) -> list[Change]:
     new ones, so that an entry which the kill left unchanged does not look edited by hand.
     """
     found = files.look(os.path.join(site.record_folder, records.NAME), site.within)
-    record, own = records.decode(found.data, site.shown(found.path)), plan.record
+    record, own = records.decode(found.data, site.format_path(found.path)), plan.record
     for row in plan.states:
         key = site.key(row.path)
         if row.key in own.entries.get(key, {}):
@@ -241,7 +241,7 @@ def _initialise(site: Site) -> None:
     Store(Workspace(site.root)).initialise()
 
 
-def _locked(site: Site, attempt: Callable[[], Outcome]) -> Outcome:
+def _run_locked(site: Site, attempt: Callable[[], Outcome]) -> Outcome:
     """Call `attempt` under the lock and return its result; call it again when a file changed meanwhile."""
     with _lock(site):
         for number in range(_TRIES):
@@ -250,7 +250,7 @@ def _locked(site: Site, attempt: Callable[[], Outcome]) -> Outcome:
             except Interference as error:
                 if number == _TRIES - 1:
                     step = "End the program that writes it, then run the command again."
-                    raise InstallRefused([f"{site.shown(error.path)} keeps changing. {step}"]) from error
+                    raise InstallRefused([f"{site.format_path(error.path)} keeps changing. {step}"]) from error
     raise AssertionError("unreachable")
 
 

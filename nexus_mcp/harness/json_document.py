@@ -68,7 +68,7 @@ class JsonDocument:
                 return [path[: depth + 1 + count] for count in range(len(rest))]
             if not rest:
                 margin = self._margin(item.start)
-                written = self._written(new=value, margin=margin, is_inline=margin is None)
+                written = self._write_entry(new=value, margin=margin, is_inline=margin is None)
                 self._text = f"{self._text[: item.value]}{written}{self._text[item.end :]}"
                 target[key] = value
                 return []
@@ -95,7 +95,7 @@ class JsonDocument:
         """Replace an item of the array at the path."""
         item = self._container(path).items[index]
         margin = self._margin(item.start)
-        written = self._written(new=value, margin=margin, is_inline=margin is None)
+        written = self._write_entry(new=value, margin=margin, is_inline=margin is None)
         self._text = f"{self._text[: item.value]}{written}{self._text[item.end :]}"
         self.get(path)[index] = value
 
@@ -146,7 +146,7 @@ class JsonDocument:
             return
         last = container.items[-1]
         margin = self._margin(container.items[0].start)
-        new = self._written(key=key, new=value, margin=margin, is_inline=margin is None)
+        new = self._write_entry(key=key, new=value, margin=margin, is_inline=margin is None)
         at = (last.comma if last.comma >= 0 else last.end) + (last.comma >= 0)
         place = at
         if margin is not None and (rest := _REST_OF_LINE.match(text, at)) and rest.end() <= container.end:
@@ -160,7 +160,7 @@ class JsonDocument:
     def _insert_first(self, container: Container, value: Any, key: str | None) -> None:
         text = self._text
         outer = _leading(text, container.start)
-        new = self._written(key=key, new=value, margin=outer + self._unit(), is_inline=False)
+        new = self._write_entry(key=key, new=value, margin=outer + self._unit(), is_inline=False)
         place = container.start + 1
         if (rest := _REST_OF_LINE.match(text, place)) and rest.end() <= container.end:
             place = rest.end()
@@ -206,7 +206,7 @@ class JsonDocument:
         """Return one level of indent: the indent of the file's first member, or _INDENT if that has none."""
         return self._margin(jsonc.start_of(self._text, jsonc.start_of(self._text) + 1)) or _INDENT
 
-    def _written(self, *, new: Any, margin: str | None, is_inline: bool, key: str | None = None) -> str:
+    def _write_entry(self, *, new: Any, margin: str | None, is_inline: bool, key: str | None = None) -> str:
         head = "" if key is None else f"{json.dumps(key, ensure_ascii=False)}: "
         if is_inline:
             return head + json.dumps(new, ensure_ascii=False)

@@ -41,7 +41,7 @@ def remove_leftovers(site: Site, record: Record, harness: str) -> list[str]:
     found = [path for folder in folders if _is_ours(site, folder) for path in _temporary_files(folder)]
     if not found:
         return []
-    stored = _stored(site) | {marks.digest(data) for path in paths if (data := read_if_plain(path))}
+    stored = _stored_hashes(site) | {marks.digest(data) for path in paths if (data := read_if_plain(path))}
     copies: list[str] = []
     for path in found:
         data = read_if_plain(path)
@@ -76,7 +76,7 @@ def _temporary_files(folder: str) -> Iterator[str]:
                 yield path
 
 
-def _stored(site: Site) -> set[str]:
+def _stored_hashes(site: Site) -> set[str]:
     """Return the hashes of the bytes in the vault, and of the files as installations left them."""
     rows = [row for name in HARNESSES for row in Vault(site.vault, name).read().values()]
     after = {one for hashes, _ in rows for one in hashes.split()}

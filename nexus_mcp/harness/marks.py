@@ -23,7 +23,7 @@ def value_digest(value: Any) -> str:
     return digest(json.dumps(value, sort_keys=True, default=str).encode("utf-8", "surrogatepass"))
 
 
-def marked(text: str, comment: str) -> str:
+def add_mark(text: str, comment: str) -> str:
     """Return the text with its mark: in line 2 when it begins with front matter, else in line 1."""
     line = f"{comment} nexus-mcp {__version__} {digest(text.encode())}\n"
     if text.startswith(_FRONT):
@@ -31,7 +31,7 @@ def marked(text: str, comment: str) -> str:
     return f"{line}{text}"
 
 
-def unmarked(text: str) -> str:
+def remove_mark(text: str) -> str:
     """Return the text without its mark."""
     found = _first_mark(text)
     return text if found is None else text[: found.start()] + text[found.end() + 1 :]
@@ -45,7 +45,7 @@ def is_marked(text: str) -> bool:
 def is_intact(text: str) -> bool:
     """Return whether the text has a mark and was not edited since."""
     found = _first_mark(text)
-    return found is not None and found[2] == digest(unmarked(text).encode("utf-8", "surrogatepass"))
+    return found is not None and found[2] == digest(remove_mark(text).encode("utf-8", "surrogatepass"))
 
 
 def _first_mark(text: str) -> re.Match[str] | None:

@@ -39,12 +39,12 @@ class Models(NamedTuple):
 
 def read_models(harness: str, settings: dict[str, Any]) -> Models:
     """Return the models of a harness. `settings` are those of config.yml. Raise CatalogError."""
-    table = {**_shipped(harness), **_without_nulls((settings.get("models") or {}).get(harness) or {})}
+    table = {**_read_shipped(harness), **_without_nulls((settings.get("models") or {}).get(harness) or {})}
     by_category = _without_nulls(table.pop(BY_CATEGORY, None) or {})
     return Models(harness, _without_nulls(table), by_category)
 
 
-def _shipped(harness: str) -> dict[str, Any]:
+def _read_shipped(harness: str) -> dict[str, Any]:
     shown = f"assets/harnesses/{harness}/models.yml"
     try:
         with open(data_path("assets", "harnesses", harness, "models.yml"), "rb") as file:

@@ -26,11 +26,11 @@ from nexus_mcp.harness.definition import (
     Double,
     Row,
     Site,
-    Spliced,
+    SplicedEntry,
     Whole,
     our_command,
 )
-from nexus_mcp.harness.marks import marked
+from nexus_mcp.harness.marks import add_mark
 from nexus_mcp.harness.remote_mount import is_remote
 from nexus_mcp.packaged import data_path
 
@@ -73,13 +73,13 @@ class OpenCode:
         config = _config(site)
         part = SERVER if SERVER in request.parts else HOOKS
         if part in request.parts and (not os.path.lexists(config) or record.entry(site.key(config), _SCHEMA_KEY)):
-            rows.append(Spliced(part, config, JSON, *_SCHEMA))
+            rows.append(SplicedEntry(part, config, JSON, *_SCHEMA))
         if SERVER in request.parts:
-            rows.append(Spliced(SERVER, config, JSON, ("mcp", SERVER_NAME), _server(request)))
+            rows.append(SplicedEntry(SERVER, config, JSON, ("mcp", SERVER_NAME), _server(request)))
         if HOOKS in request.parts:
             path = _plugin(site)
-            rows.append(Whole(HOOKS, path, marked(_plugin_source(request), "//")))
-            rows.append(Spliced(HOOKS, config, JSON, ("plugin",), Path(path).as_uri(), is_item=True))
+            rows.append(Whole(HOOKS, path, add_mark(_plugin_source(request), "//")))
+            rows.append(SplicedEntry(HOOKS, config, JSON, ("plugin",), Path(path).as_uri(), is_item=True))
         if AGENTS in request.parts:
             rows += _agents(site, request)
         if SKILLS in request.parts:
@@ -122,14 +122,14 @@ def _agents(site: Site, request: Request) -> list[Row]:
         lines = [f"description: {json.dumps(agent['description'], ensure_ascii=False)}", "mode: subagent"]
         if model := request.models.of(agent):
             lines.append(f"model: {json.dumps(model, ensure_ascii=False)}")
-        if denied := _denied(request, name):
+        if denied := _denials_for(request, name):
             lines += ["permission:", *(f"  {json.dumps(tool)}: deny" for tool in denied)]
         text = texts.front_matter(lines, texts.role(catalog, name, naming, _RESULT))
-        rows.append(Whole(AGENTS, os.path.join(_folder(site), "agents", f"{name}.md"), marked(text, "#")))
+        rows.append(Whole(AGENTS, os.path.join(_folder(site), "agents", f"{name}.md"), add_mark(text, "#")))
     return rows
 
 
-def _denied(request: Request, agent: str) -> list[str]:
+def _denials_for(request: Request, agent: str) -> list[str]:
     """Return the permissions, which may be patterns, that OpenCode has to deny to the agent."""
     own = texts.mount(request.catalog, ID, request.prefix)
     bare = texts.mount(request.catalog, ID, "")

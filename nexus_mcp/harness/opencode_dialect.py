@@ -48,10 +48,10 @@ class Sessions:
         session, parent = _text(report, "session"), _text(report, "parent")
         if parent and session not in self._agents:
             self._agents[session] = _text(report, "agent"), parent
-            _bound(self._agents)
+            _drop_oldest(self._agents)
         return row(self, report)
 
-    def created(self, report: Json) -> Json:
+    def handle_creation(self, report: Json) -> Json:
         """Handle the start of a session: a subagent's, if it has a parent, else a session of the user."""
         session = _text(report, "session")
         if session in self._agents:
@@ -84,7 +84,7 @@ class Sessions:
         not type them.
         """
         self._commands[_text(report, "session")] = None
-        _bound(self._commands)
+        _drop_oldest(self._commands)
         return {}
 
     def before(self, report: Json) -> Json:
@@ -118,7 +118,7 @@ class Sessions:
     def text(self, report: Json) -> Json:
         """Handle a text of the model, perhaps its last one."""
         self._texts[_text(report, "session")] = _text(report, "text")
-        _bound(self._texts)
+        _drop_oldest(self._texts)
         return {}
 
     def idle(self, report: Json) -> Json:
@@ -134,13 +134,13 @@ class Sessions:
         answer = self._ask("turn_end", _of(session))
         return {"goes_on": answer["reason"]} if answer["decision"] == BLOCK else {}
 
-    def compacted(self, report: Json) -> Json:
+    def handle_compaction(self, report: Json) -> Json:
         """Handle a compaction: the context of a session start waits again for the next request of the session."""
         session = _text(report, "session")
         self._wait(session, self._ask("session_start", {**_of(session), "source": "compact"}))
         return {}
 
-    def deleted(self, report: Json) -> Json:
+    def handle_deletion(self, report: Json) -> Json:
         """Handle the deletion of a session."""
         session = _text(report, "session")
         self._running.pop(session, None)
@@ -151,11 +151,11 @@ class Sessions:
     def end(self) -> None:
         """End all sessions of the user, because OpenCode stops."""
         for session in [*self._started]:
-            self.deleted({"session": session})
+            self.handle_deletion({"session": session})
 
     def _start(self, session: str, source: str) -> None:
         self._started[session] = None
-        _bound(self._started)
+        _drop_oldest(self._started)
         self._wait(session, self._ask("session_start", {**_of(session), "source": source}))
 
     def _spawn(self, session: str) -> None:
@@ -163,7 +163,7 @@ class Sessions:
         if session in self._running:
             return
         self._running[session] = None
-        _bound(self._running)
+        _drop_oldest(self._running)
         name, parent = self._agents[session]
         self._wait(session, self._ask("subagent_spawn", {**_of(parent), "agent_id": session, "agent_name": name}))
 
@@ -181,7 +181,7 @@ class Sessions:
         text = text_of(answer, LIMIT)
         if text:
             self._waiting.setdefault(session, []).append(text)
-            _bound(self._waiting)
+            _drop_oldest(self._waiting)
 
     def _context(self, session: str, answer: Json) -> Json:
         own = [text] if answer and (text := text_of(answer, LIMIT)) else []
@@ -197,7 +197,7 @@ class Sessions:
 
 
 EVENTS: dict[str, Callable[[Sessions, Json], Json]] = {
-    "created": Sessions.created,
+    "created": Sessions.handle_creation,
     "message": Sessions.message,
     "command": Sessions.command,
     "before": Sessions.before,
@@ -205,8 +205,8 @@ EVENTS: dict[str, Callable[[Sessions, Json], Json]] = {
     "request": Sessions.request,
     "text": Sessions.text,
     "idle": Sessions.idle,
-    "compacted": Sessions.compacted,
-    "deleted": Sessions.deleted,
+    "compacted": Sessions.handle_compaction,
+    "deleted": Sessions.handle_deletion,
 }
 
 
@@ -238,6 +238,6 @@ def _text(report: Json, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _bound(kept: dict[str, Any]) -> None:
+def _drop_oldest(kept: dict[str, Any]) -> None:
     while len(kept) > MOST_SESSIONS:
         del kept[next(iter(kept))]

@@ -12,7 +12,7 @@ from nexus_mcp.harness.definition import (
     Harness,
     Row,
     Site,
-    Spliced,
+    SplicedEntry,
     Whole,
     pointer_of,
 )
@@ -24,7 +24,7 @@ from nexus_mcp.harness.documents import (
     open_document,
     put_back,
     remove_empty,
-    replaced,
+    replaced_entries,
     with_blanks_of,
 )
 from nexus_mcp.harness.json_document import JsonDocument, Unsuitable
@@ -35,7 +35,7 @@ from nexus_mcp.harness.states import ABSENT, EDITED, FOREIGN, OBSOLETE, OTHERS, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nexus_mcp.harness.files import Found
+    from nexus_mcp.harness.files import FoundFile
 
     Befores = dict[str, tuple[str, bytes | None]]
 
@@ -52,7 +52,7 @@ class State(NamedTuple):
 class Change(NamedTuple):
     """A file to replace by `data`, or to remove if `data` is None."""
 
-    found: Found
+    found: FoundFile
     data: bytes | None
 
 
@@ -92,11 +92,11 @@ def plan_install(
     `befores` is as for plan_removal. `is_report`: the plan is not carried out, so the files need not be replaceable.
     """
     work = _Work(site, harness, record, befores, force=force, is_report=is_report)
-    spliced: dict[str, list[Spliced]] = {}
+    spliced: dict[str, list[SplicedEntry]] = {}
     for row in rows:
-        if isinstance(row, Spliced):
+        if isinstance(row, SplicedEntry):
             spliced.setdefault(row.path, []).append(row)
-    planned = {(site.key(row.path), row.key if isinstance(row, Spliced) else "") for row in rows}
+    planned = {(site.key(row.path), row.key if isinstance(row, SplicedEntry) else "") for row in rows}
     gone: dict[str, list[str]] = {}
     for key, pointer in record.owned_entries(harness.id):
         if (key, pointer) not in planned and record.entries[key][pointer]["part"] in parts:
@@ -162,7 +162,7 @@ class _Work:
             )
         return Plan(self._states, self._changes, self._record, self._befores, self._copies, [*self._adopted])
 
-    def splice(self, path: str, rows: list[Spliced], gone: list[str]) -> None:
+    def splice(self, path: str, rows: list[SplicedEntry], gone: list[str]) -> None:
         """Plan the entries of one file of the user: put the `rows`, and remove the entries of the recorded pointers
         `gone`.
         """
@@ -177,10 +177,10 @@ class _Work:
             values = [current for current, _ in finds]
             if key not in self._record.entries and states.is_made(found, rows, values, self._recognizes):
                 self._record.add_made(key, [WHOLE_FILE])
-            former = replaced(path, [row.key for row in rows], self._former.get(path))
+            former = replaced_entries(path, [row.key for row in rows], self._former.get(path))
             for row, (current, _) in zip(rows, finds, strict=True):
                 is_recorded = self._record.entry(key, row.key) is not None
-                if (state := self._accepted(row, found, current)) is not None:
+                if (state := self._add_row(row, found, current)) is not None:
                     if not is_recorded and state in (SAME, OUTDATED):
                         self._adopt(row)
                     if state not in (ABSENT, FOREIGN, OTHERS):
@@ -198,11 +198,11 @@ class _Work:
             self._faults += error.faults
             self._lines |= lines_to_paste(self._site, rows)
         except (Unreadable, Unsuitable) as error:
-            again = f"{self._site.shown(path)} {error}. Correct the file and run the command again"
+            again = f"{self._site.format_path(path)} {error}. Correct the file and run the command again"
             self._faults.append(f"{again}, or put the lines below into it." if rows else f"{again}.")
             self._lines |= lines_to_paste(self._site, rows)
 
-    def _adopt(self, row: Spliced) -> None:
+    def _adopt(self, row: SplicedEntry) -> None:
         """Record an entry of ours that no record had, and the containers to remove together with it."""
         key = self._site.key(row.path)
         self._adopted[key] = None
@@ -227,7 +227,7 @@ class _Work:
         except InstallRefused as error:
             self._faults += error.faults
             return
-        if self._refuses(state, self._site.shown(row.path)):
+        if self._refuses(state, self._site.format_path(row.path)):
             return
         self._states.append(State(row.part, row.path, key, state))
         if known is None and state in (SAME, OUTDATED, EDITED):
@@ -267,7 +267,7 @@ class _Work:
             return
         if found.data is not None and (before is None or found.data != before[1]):
             is_ours = marks.digest(found.data) in hashes(known)
-            if not is_ours and self._refuses(EDITED, self._site.shown(path)):
+            if not is_ours and self._refuses(EDITED, self._site.format_path(path)):
                 return
             if not is_ours:
                 self._copies[path] = found.data
@@ -291,7 +291,7 @@ class _Work:
                 ]
             elif found.data is not None and (before is None or found.data != before[1]):
                 document, rows_of = open_document(path, found.data), dict(zip(pointers, rows, strict=True))
-                old = replaced(path, pointers, before)
+                old = replaced_entries(path, pointers, before)
                 entries = find_entries(document, pointers, lambda items, one: self._index(items, rows_of[one]))
                 for pointer in pointers:
                     self._take(document, path, pointer, found, old.get(pointer))
@@ -302,23 +302,23 @@ class _Work:
         except InstallRefused as error:
             self._faults += error.faults
         except (Unreadable, Unsuitable) as error:
-            self._faults.append(f"{self._site.shown(path)} {error}. Correct the file and run the command again.")
+            self._faults.append(f"{self._site.format_path(path)} {error}. Correct the file and run the command again.")
         for pointer in pointers:
             self._record.forget_entry(key, pointer)
 
-    def _accepted(self, row: Spliced, found: Found, current: Any) -> str | None:
+    def _add_row(self, row: SplicedEntry, found: FoundFile, current: Any) -> str | None:
         """Return the state of a row and add it to the plan; return None if the state stops the installation."""
         known = self._record.entry(self._site.key(row.path), row.key)
         state = states.entry_state(current, row, known, self._recognizes)
         step = states.OF_STATUS_LINE if row.part == STATUS_LINE else states.OF_ENTRY
-        if self._refuses(state, f"{'.'.join(row.pointer)} in {self._site.shown(row.path)}", step):
+        if self._refuses(state, f"{'.'.join(row.pointer)} in {self._site.format_path(row.path)}", step):
             return None
         self._states.append(State(row.part, row.path, row.key, state))
         if state in (EDITED, FOREIGN) and found.data is not None:
             self._copies[row.path] = found.data
         return state
 
-    def _put(self, document: Document, row: Spliced, state: str, *, is_new: bool) -> None:
+    def _put(self, document: Document, row: SplicedEntry, state: str, *, is_new: bool) -> None:
         """Put an entry into the document and the record."""
         key = self._site.key(row.path)
         made: list[str] = []
@@ -342,7 +342,7 @@ class _Work:
         }
         self._record.add_made(key, made)
 
-    def _take(self, document: Document, path: str, pointer: str, found: Found, former: Any = None) -> None:
+    def _take(self, document: Document, path: str, pointer: str, found: FoundFile, former: Any = None) -> None:
         """Remove a recorded entry from the document. An edited entry is a fault without --force.
 
         `former`: the user's entry that ours replaced; it is restored.
@@ -352,7 +352,7 @@ class _Work:
         current = document.get(parts)
         if current is None:
             return
-        what = f"{'.'.join(parts)} in {self._site.shown(path)}"
+        what = f"{'.'.join(parts)} in {self._site.format_path(path)}"
         if is_item:
             index = self._index(current, known)
             if index < 0:
@@ -406,7 +406,7 @@ class _Work:
         elif not is_item:
             put_back(document, parts, former)
 
-    def _set_before(self, path: str, found: Found, before: Document | None) -> None:
+    def _set_before(self, path: str, found: FoundFile, before: Document | None) -> None:
         if before is None:
             self._befores[path] = found.data
             return
@@ -415,7 +415,7 @@ class _Work:
         is_made = WHOLE_FILE in self._record.made.get(self._site.key(path), ())
         self._befores[path] = None if is_made and is_empty(before, text) else text.encode()
 
-    def _change(self, found: Found, document: Document, text: str, *, may_remove: bool = False) -> None:
+    def _change(self, found: FoundFile, document: Document, text: str, *, may_remove: bool = False) -> None:
         data: bytes | None = text.encode()
         if may_remove and is_empty(document, text):
             data = None
@@ -423,7 +423,7 @@ class _Work:
             self._check(found)
             self._changes.append(Change(found, data))
 
-    def _check(self, found: Found) -> None:
+    def _check(self, found: FoundFile) -> None:
         """Raise InstallRefused if the plan will be carried out and the file cannot be replaced."""
         if not self._is_report:
             files.check_replaceable(found)
@@ -438,7 +438,7 @@ class _Work:
             return True
         return False
 
-    def _find(self, document: Document, row: Spliced) -> tuple[Any, int]:
+    def _find(self, document: Document, row: SplicedEntry) -> tuple[Any, int]:
         """Return (the present value of the row's entry, its index in an array); (None, -1) without an entry."""
         there = document.get(row.pointer)
         if not row.is_item or there is None:

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nexus_mcp.harness import load
-from nexus_mcp.harness.definition import HOOKS, PROJECT, SERVER, Request, Site, Spliced
+from nexus_mcp.harness.definition import HOOKS, PROJECT, SERVER, Request, Site, SplicedEntry
 from nexus_mcp.harness.models import Models
 from nexus_mcp.harness.record import Record
 from nexus_mcp.harness.second_hook import HARNESSES as GIVES_WAY
@@ -60,14 +60,14 @@ def mount(harness: str, folder: str, command: Sequence[str], catalog: Catalog, *
     documents: dict[str, dict[str, Any]] = {SERVER: {}, HOOKS: {}}
     files: dict[str, str] = {}
     for row in load(harness).rows(Site(PROJECT, folder, os.environ), request, Record()):
-        if isinstance(row, Spliced):
+        if isinstance(row, SplicedEntry):
             _put(documents[row.part], row)
         else:
             files[row.path] = row.text
     return Mount(documents[SERVER], documents[HOOKS], files)
 
 
-def _put(document: dict[str, Any], row: Spliced) -> None:
+def _put(document: dict[str, Any], row: SplicedEntry) -> None:
     """Put the entry of a row into a document."""
     *above, last = row.pointer
     for name in above:

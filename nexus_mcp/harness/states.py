@@ -19,8 +19,8 @@ from nexus_mcp.harness.record import hashes
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from nexus_mcp.harness.definition import Spliced
-    from nexus_mcp.harness.files import Found
+    from nexus_mcp.harness.definition import SplicedEntry
+    from nexus_mcp.harness.files import FoundFile
 
 ABSENT, SAME, OUTDATED, EDITED, FOREIGN = "absent", "same", "outdated", "edited", "foreign"
 OTHERS = "others"
@@ -36,7 +36,9 @@ OF_ENTRY = (
 OF_STATUS_LINE = "is another program's. Remove it first, or add --force to replace it; uninstall brings it back."
 
 
-def entry_state(current: Any, row: Spliced, known: dict[str, Any] | None, recognizes: Callable[[Any], bool]) -> str:
+def entry_state(
+    current: Any, row: SplicedEntry, known: dict[str, Any] | None, recognizes: Callable[[Any], bool]
+) -> str:
     """Return the state of the `current` value of a row. `known` is its row in the record, or None."""
     if current is None:
         return ABSENT
@@ -49,12 +51,12 @@ def entry_state(current: Any, row: Spliced, known: dict[str, Any] | None, recogn
     return OUTDATED if row.is_item or is_installed_form(current, row.value) else OTHERS
 
 
-def file_state(found: Found, text: str, known: dict[str, Any] | None) -> str:
+def file_state(found: FoundFile, text: str, known: dict[str, Any] | None) -> str:
     """Return the state of a generated file that is to have `text`. `known` is its row in the record, or None."""
     if found.data is None:
         return ABSENT
     there = found.data.decode("utf-8", "surrogateescape")
-    if marks.is_intact(there) and marks.unmarked(there) == marks.unmarked(text):
+    if marks.is_intact(there) and marks.remove_mark(there) == marks.remove_mark(text):
         return SAME
     if known is not None:
         return OUTDATED if marks.digest(found.data) in hashes(known) else EDITED
@@ -63,7 +65,9 @@ def file_state(found: Found, text: str, known: dict[str, Any] | None) -> str:
     return FOREIGN
 
 
-def is_made(found: Found, rows: Sequence[Spliced], values: Sequence[Any], recognizes: Callable[[Any], bool]) -> bool:
+def is_made(
+    found: FoundFile, rows: Sequence[SplicedEntry], values: Sequence[Any], recognizes: Callable[[Any], bool]
+) -> bool:
     """Return whether an installation made the whole file although no record names it: the file has only our entries.
 
     `values` are the present values of the rows.

@@ -114,11 +114,11 @@ def missing_commands(site: Site, record: Record, harness: str) -> list[str]:
         part = record.entries[key][pointer]["part"]
         line = _words_of(value)
         if part in (SERVER, HOOKS, STATUS_LINE) and line:
-            words.setdefault(line[0], f"{site.shown(site.path(key))}")
+            words.setdefault(line[0], f"{site.format_path(site.path(key))}")
     for key in record.owned_files(harness):
         if record.files[key]["part"] == HOOKS and (found := _PLUGIN_WORDS.search(_text(site.path(key)))):
             with suppress(ValueError):
-                words.setdefault(json.loads(found[1])[0], site.shown(site.path(key)))
+                words.setdefault(json.loads(found[1])[0], site.format_path(site.path(key)))
     path = site.environ.get("PATH", "")
     return [
         f"{place} starts {printable(word)}, which is not there. Run nexus-mcp install {harness} again."
@@ -130,7 +130,7 @@ def missing_commands(site: Site, record: Record, harness: str) -> list[str]:
 def drift(site: Site, record: Record, harness: str) -> list[str]:
     """Return a sentence for each recorded entry or file of a harness that is missing, was edited or cannot be read."""
     found = [
-        f"{'.'.join(pointer_of(pointer)[0])} in {site.shown(site.path(key))} is missing or was edited by hand."
+        f"{'.'.join(pointer_of(pointer)[0])} in {site.format_path(site.path(key))} is missing or was edited by hand."
         for key, pointer, value in _own_values(site, record, harness)
         if value is None
     ]
@@ -142,9 +142,9 @@ def drift(site: Site, record: Record, harness: str) -> list[str]:
             found += error.faults
             continue
         if data is None:
-            found.append(f"{site.shown(path)} is missing.")
+            found.append(f"{site.format_path(path)} is missing.")
         elif marks.digest(data) not in hashes(record.files[key]):
-            found.append(f"{site.shown(path)} was edited by hand.")
+            found.append(f"{site.format_path(path)} was edited by hand.")
     return found
 
 

@@ -73,7 +73,7 @@ def mount(catalog: Catalog, harness: str, prefix: str) -> str:
     return own_name(catalog.maps[harness]["nexus_tools"], f"{prefix}{ANY}")
 
 
-def mounted(catalog: Catalog, harness: str, mount: str) -> Catalog:
+def with_mount(catalog: Catalog, harness: str, mount: str) -> Catalog:
     """Return a copy of the catalog in which the harness puts `mount` before the names of our tools."""
     from copy import copy
 
@@ -108,7 +108,9 @@ def skill_file(catalog: Catalog, skill: str, naming: Naming, readers: Sequence[s
     parts = [text]
     if entry["harness_notes"] and (notes := [(name, read_notes(name)) for name in readers]):
         chapters = [
-            f"### In {_TITLES.get(name, name)}\n\n{mounts.rename(_lowered(note))}" for name, note in notes if note
+            f"### In {_TITLES.get(name, name)}\n\n{mounts.rename(_lower_headings(note))}"
+            for name, note in notes
+            if note
         ]
         head = "## The harness\n\nRead the chapter of the harness that you run in."
         parts.append("\n\n".join([head, *chapters]))
@@ -151,7 +153,7 @@ def reading_tools(catalog: Catalog, naming: str = ANY) -> list[str]:
     return [own_name(naming, name) for name in own_tools(catalog.vocabulary, "reading")]
 
 
-def _lowered(notes: str) -> str:
+def _lower_headings(notes: str) -> str:
     """Return the notes of a harness without their title, with headings of level 2 lowered to level 4."""
     lines = notes.splitlines()
     body = lines[1:] if lines and lines[0].startswith("# ") else lines

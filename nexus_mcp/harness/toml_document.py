@@ -133,7 +133,7 @@ class TomlDocument:
             return
         if not isinstance(above, dict):
             raise Unsuitable(f"has no table at {'.'.join(path[:-1])}")
-        probe = f"{self._text.removeprefix(BOM)}\n[{_dotted(path)}]\n"
+        probe = f"{self._text.removeprefix(BOM)}\n[{_join_path(path)}]\n"
         try:
             tomllib.loads(probe.replace("\r\n", "\n"))
         except tomllib.TOMLDecodeError:
@@ -155,7 +155,7 @@ class TomlDocument:
 def table_lines(path: Path, value: dict[str, Any]) -> list[str]:
     """Return the lines of a table and of the tables in it."""
     plain = {name: one for name, one in value.items() if not isinstance(one, dict)}
-    lines = [f"[{_dotted(path)}]", *(f"{_key(name)} = {_literal(one)}" for name, one in plain.items())]
+    lines = [f"[{_join_path(path)}]", *(f"{_key(name)} = {_literal(one)}" for name, one in plain.items())]
     for name, one in value.items():
         if isinstance(one, dict):
             below = table_lines((*path, name), one)
@@ -182,7 +182,7 @@ def inline(value: object) -> str:
     return _literal(value)
 
 
-def _dotted(path: Path) -> str:
+def _join_path(path: Path) -> str:
     return ".".join(map(_key, path))
 
 
@@ -243,10 +243,10 @@ def _statements(text: str) -> Iterator[tuple[int, int]]:
                 start = token.end()
             continue
         elif char == "\n" and depth == 0:
-            yield from _trimmed(text, start, max(after, _end_before_comment(text, after, token.start())))
+            yield from _trim(text, start, max(after, _end_before_comment(text, after, token.start())))
             start = token.end()
         after = token.end()
-    yield from _trimmed(text, start, _end_before_comment(text, after, len(text)))
+    yield from _trim(text, start, _end_before_comment(text, after, len(text)))
 
 
 def _end_before_comment(text: str, start: int, end: int) -> int:
@@ -255,7 +255,7 @@ def _end_before_comment(text: str, start: int, end: int) -> int:
     return end if at < 0 else at
 
 
-def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _trim(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     part = text[start:end]
     if part.strip():
         yield start + len(part) - len(part.lstrip()), start + len(part.rstrip())

@@ -16,7 +16,7 @@ from nexus_mcp.harness.definition import (
     PROJECT,
     SKILLS,
     Request,
-    Spliced,
+    SplicedEntry,
     is_installed_form,
 )
 from nexus_mcp.harness.models import Models
@@ -43,17 +43,17 @@ def find_unrecorded(site: Site, harness: Harness, record: Record) -> list[str]:
     rows = harness.rows(site, _request(site, harness), record)
     found: dict[str, int] = {}
     for row in rows:
-        if isinstance(row, Spliced) and _has_entry(row, harness):
-            place = f"{'.'.join(row.pointer[:1] if row.is_item else row.pointer)} in {site.shown(row.path)}"
+        if isinstance(row, SplicedEntry) and _has_entry(row, harness):
+            place = f"{'.'.join(row.pointer[:1] if row.is_item else row.pointer)} in {site.format_path(row.path)}"
             found[place] = found.get(place, 0) + 1
-    for folder, paths in _generated(rows):
+    for folder, paths in _find_generated(rows):
         unknown = {path for path in paths if site.key(path) not in record.files and _is_marked(path)}
         if unknown:
-            found[site.shown(os.path.join(folder, ""))] = len(unknown)
-    return [place if count == 1 and " in " in place else _counted(place, count) for place, count in found.items()]
+            found[site.format_path(os.path.join(folder, ""))] = len(unknown)
+    return [place if count == 1 and " in " in place else _count_entries(place, count) for place, count in found.items()]
 
 
-def _counted(place: str, count: int) -> str:
+def _count_entries(place: str, count: int) -> str:
     if " in " in place:
         return f"{count} entries of {place}"
     return f"{count} generated file{'' if count == 1 else 's'} in {place}/"
@@ -73,7 +73,7 @@ def _request(site: Site, harness: Harness) -> Request:
     )
 
 
-def _has_entry(row: Spliced, harness: Harness) -> bool:
+def _has_entry(row: SplicedEntry, harness: Harness) -> bool:
     value: Any = files.read_settings(row.path)
     for name in row.pointer:
         value = value.get(name) if isinstance(value, dict) else None
@@ -82,11 +82,11 @@ def _has_entry(row: Spliced, harness: Harness) -> bool:
     return value is not None and harness.recognizes(value) and is_installed_form(value, row.value)
 
 
-def _generated(rows: list[Row]) -> Iterator[tuple[str, list[str]]]:
+def _find_generated(rows: list[Row]) -> Iterator[tuple[str, list[str]]]:
     """Yield (folder, the files below it that may be generated), also of agents and skills that the catalog lacks."""
     seen: set[str] = set()
     for row in rows:
-        if isinstance(row, Spliced):
+        if isinstance(row, SplicedEntry):
             continue
         folder = _folder(row)
         if folder in seen:

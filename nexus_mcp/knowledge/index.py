@@ -11,7 +11,7 @@ import os
 import stat
 
 from nexus_mcp.errors import NexusError, PathRefused, StateError, StorageError
-from nexus_mcp.quoting import fault, quoted
+from nexus_mcp.quoting import fault, quote
 from nexus_mcp.store.folder import close_fd, reason
 
 TYPE_CHECKING = False
@@ -180,9 +180,9 @@ def tag_line(tags: Iterable[str]) -> str:
 
 
 def _line(entry: dict[str, Any]) -> str:
-    name = f"- {quoted(entry['path'], _LONGEST_NAME)}"
+    name = f"- {quote(entry['path'], _LONGEST_NAME)}"
     tags = entry["tags"]
     if not tags:
         return name
     more = ", …" if len(tags) > _MOST_TAGS else ""
-    return f"{name} tags: {', '.join(quoted(tag, _LONGEST_TAG) for tag in tags[:_MOST_TAGS])}{more}"
+    return f"{name} tags: {', '.join(quote(tag, _LONGEST_TAG) for tag in tags[:_MOST_TAGS])}{more}"

@@ -25,7 +25,7 @@ _STOP_WORDS = frozenset(
 WIDE = "\u2e80"
 
 
-class _Blanked(dict[int, int]):
+class _BlankTable(dict[int, int]):
     """A table for str.translate: replaces all but letters and digits by blanks; filled on demand, up to a limit."""
 
     def __missing__(self, code: int) -> int:
@@ -35,7 +35,7 @@ class _Blanked(dict[int, int]):
         return found
 
 
-_BLANKED = _Blanked()
+_BLANKED = _BlankTable()
 
 
 def words(text: str) -> list[str]:

@@ -54,7 +54,7 @@ def _complete(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
         files = _logged_files(ctx, agent_id, session)
         if files is not None:
             fields["files_touched"] = files
-    _bound(ctx, fields)
+    _truncate_fields(ctx, fields)
     tasks = tasks_of(ctx)
     event = {"kind": COMPLETE, "at": ctx.store.stamp(), "agent_id": agent_id, "session_id": session, **fields}
     records, is_cut = record(ctx.store, ctx.harness_id, event)
@@ -74,7 +74,7 @@ def _complete(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
     return {"agent_id": agent_id, "completed": True, **{n: fields[n] for n in ("files_touched",) if n in fields}}
 
 
-def _bound(ctx: EventContext, fields: dict[str, Any]) -> None:
+def _truncate_fields(ctx: EventContext, fields: dict[str, Any]) -> None:
     """Truncate long fields and add a warning. Every event about an agent reads the tracker, so it has to be short."""
     if len(fields.get("last_message", "")) > MESSAGE:
         fields["last_message"] = fields["last_message"][:MESSAGE]

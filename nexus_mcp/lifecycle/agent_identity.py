@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from nexus_mcp.errors import NexusError
 from nexus_mcp.lifecycle.definition import MAIN
-from nexus_mcp.quoting import quoted, quoted_name
+from nexus_mcp.quoting import quote, quoted_name
 from nexus_mcp.state.agents import ANONYMOUS
 from nexus_mcp.wording import join_first
 
@@ -32,7 +32,7 @@ _UNKNOWN = "unknown"
 def warn_unknown(ctx: EventContext, agent_id: str) -> None:
     """Warn that nothing was recorded for an unknown agent, with the next step."""
     ctx.warn(
-        f"No agent {quoted(agent_id, _LONGEST)} is in the tracker of {ctx.harness_id}, so nothing was recorded. "
+        f"No agent {quote(agent_id, _LONGEST)} is in the tracker of {ctx.harness_id}, so nothing was recorded. "
         "Send agent_spawn when an agent begins."
     )
 
@@ -61,7 +61,7 @@ class Identity:
 
     def unknown_text(self) -> str:
         """Return the sentence about an unknown agent for warnings and refusals."""
-        return f"Agent {quoted(self.agent_id, _SHOWN)} is unknown: neither the tracker nor the event has its name"
+        return f"Agent {quote(self.agent_id, _SHOWN)} is unknown: neither the tracker nor the event has its name"
 
 
 def identify(ctx: EventContext, params: dict[str, Any]) -> Identity:
@@ -97,7 +97,7 @@ def unknown_denial(barred: list[str], tool: str, identity: Identity) -> str:
     """Return the reason and the next step for denying an unknown agent a tool that the agents `barred` may not use."""
     names = join_first(barred, _LISTED, quoted_name)
     return (
-        f"{identity.unknown_text()}, and {names} may not use {quoted(tool, _SHOWN)}. End "
+        f"{identity.unknown_text()}, and {names} may not use {quote(tool, _SHOWN)}. End "
         "here, and tell the lead: an agent is known after a subagent_spawn event, or if each event has its agent_name."
     )
 

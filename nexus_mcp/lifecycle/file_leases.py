@@ -13,7 +13,7 @@ import os
 from nexus_mcp.errors import NexusError
 from nexus_mcp.lifecycle.nexus_files import inside
 from nexus_mcp.lifecycle.settings import settings_of
-from nexus_mcp.quoting import quoted, quoted_name
+from nexus_mcp.quoting import quote, quoted_name
 from nexus_mcp.store.harness_files import TRACKER
 from nexus_mcp.workspace import is_harness_id
 
@@ -69,7 +69,7 @@ def find_holder(ctx: EventContext, agent_id: str, paths: Collection[str]) -> str
             name, harness = names[agent]
             if isinstance(at, str) and since <= at <= until and _is_edit(ctx, line, harness):
                 where = "" if harness == ctx.harness_id else f" in {harness}"
-                return f"{quoted_name(name or agent)} is at work{where} and has edited {quoted(wanted[file], _PATH)}."
+                return f"{quoted_name(name or agent)} is at work{where} and has edited {quote(wanted[file], _PATH)}."
     return ""
 
 

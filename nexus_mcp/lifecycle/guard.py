@@ -125,7 +125,7 @@ def answer_failure(
         params, is_whole = {}, False
     if own is not None:
         try:
-            return _decided(answer, own, params, host, is_whole=is_whole, is_valid=is_valid)
+            return _decide(answer, own, params, host, is_whole=is_whole, is_valid=is_valid)
         except Exception as error:  # noqa: BLE001 - as above
             answer["warnings"].append(inert(fault_of(error)))
     is_agent = any(params.get(name) for name in ("agent_id", "agent_name")) or bool(os.environ.get(LIMIT_VARIABLE))
@@ -135,7 +135,7 @@ def answer_failure(
     return {**answer, "decision": DENY, "reason": UNREADABLE}
 
 
-def _decided(
+def _decide(
     answer: dict[str, Any],
     own: Workspace,
     params: dict[str, Any],

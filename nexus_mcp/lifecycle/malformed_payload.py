@@ -17,7 +17,7 @@ from nexus_mcp.lifecycle.definition import BLOCK, CONTINUE, DENY
 from nexus_mcp.lifecycle.pre_tool_use import ask_gate, has_file
 from nexus_mcp.lifecycle.pre_tool_use import decide as decide_on
 from nexus_mcp.lifecycle.sources import catalog_of
-from nexus_mcp.quoting import quoted, quoted_name
+from nexus_mcp.quoting import quote, quoted_name
 from nexus_mcp.store.paths import TASKS
 from nexus_mcp.wording import join_first
 from nexus_mcp.workspace import LIMIT_VARIABLE
@@ -157,7 +157,7 @@ def _deny_if_any(ctx: EventContext, catalog: Catalog, tool: str) -> None:
         names = join_first(barred, _NAMED, quoted_name)
         ctx.decide(
             DENY,
-            f"Which agent wants to use {quoted(tool, _SHOWN)} is unknown, and {names} may not. "
+            f"Which agent wants to use {quote(tool, _SHOWN)} is unknown, and {names} may not. "
             "Use it again with a smaller and plainer input.",
         )
 

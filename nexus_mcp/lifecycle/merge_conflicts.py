@@ -52,7 +52,7 @@ def find_conflicts(root: str) -> Conflicts:
     is_merging = any(os.path.lexists(os.path.join(git, name)) for name in _UNDER_WAY)
     data = _read(os.path.join(git, "index"), _LARGEST if is_merging else SOON)
     try:
-        names = None if data is None else list(dict.fromkeys(_unmerged(data)))
+        names = None if data is None else list(dict.fromkeys(_unmerged_names(data)))
     except (ValueError, IndexError):
         names = None
     return Conflicts(top, names, is_merging=is_merging)
@@ -100,7 +100,7 @@ def _read(path: str, limit: int, *, is_whole: bool = True) -> bytes | None:
         os.close(fd)
 
 
-def _unmerged(data: bytes) -> Iterator[str]:
+def _unmerged_names(data: bytes) -> Iterator[str]:
     """Yield the names with a stage above 0 in an index of version 2, 3 or 4 (gitformat-index).
 
     Raise ValueError or IndexError for any other data.

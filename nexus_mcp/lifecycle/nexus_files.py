@@ -10,7 +10,7 @@ import os
 
 from nexus_mcp.catalog.tool_files import parameters_of
 from nexus_mcp.program import command
-from nexus_mcp.quoting import quoted
+from nexus_mcp.quoting import quote
 
 TYPE_CHECKING = False
 
@@ -98,16 +98,16 @@ def _is_plain(name: str) -> bool:
     """Return whether all file systems read a name as it is written, apart from upper and lower case; `..` is not plain,
     nor is `.. `, which Windows reads as `..`.
     """
-    return bool(name.strip(". ")) and _folded(name) == name.casefold()
+    return bool(name.strip(". ")) and _fold(name) == name.casefold()
 
 
 def _is(name: str, wanted: str) -> bool:
     """Return whether some file system reads `name` as `wanted`."""
-    folded = _folded(name)
+    folded = _fold(name)
     return folded == wanted or (folded.startswith(_SHORT) and wanted.lstrip(".").startswith(folded.partition("~")[0]))
 
 
-def _folded(name: str) -> str:
+def _fold(name: str) -> str:
     """Return the name as the most tolerant file systems read it: in lower case, without the `:` and name of an NTFS
     stream, and without dots and blanks at the end.
     """
@@ -202,13 +202,13 @@ class Kinds:
         if below is None:
             is_above = self._top[: len(parts(place))] == [name.casefold() for name in parts(place)]
             # The `.nexus` of the main worktree, or of another project, counts like a nested one.
-            return STATE if is_above else max(self._known(place, ""), _as_written(place))
+            return STATE if is_above else max(self._kind_of(place, ""), _as_written(place))
         kind = kind_of(below)
         if kind == NOTE and not place.startswith(self._root):
             kind = FILE
         if kind == FILE:
             holds_nexus = os.path.lexists(os.path.join(place, NEXUS))  # of a worktree, of another project
-            return STATE if holds_nexus else self._known(place, self._root)
+            return STATE if holds_nexus else self._kind_of(place, self._root)
         return kind
 
     def _below(self, place: str) -> str | None:
@@ -218,7 +218,7 @@ class Kinds:
         is_below = [name.casefold() for name in names[:number]] == self._top and len(names) > number
         return "/".join(names[number:]) if is_below else None
 
-    def _known(self, place: str, top: str) -> int:
+    def _kind_of(self, place: str, top: str) -> int:
         """Return the kind of a place by its inode or that of a parent folder, up to `top`; FILE if none is guarded."""
         rest: list[str] = []
         while self._inodes and len(place) > len(top):
@@ -310,7 +310,7 @@ def refusal(
         if is_certain or not may_reach_state:
             return ""
         return (
-            f"Which files {quoted(tool, _SHOWN)} would change is uncertain, and its input names "
+            f"Which files {quote(tool, _SHOWN)} would change is uncertain, and its input names "
             ".nexus/state or .nexus/history.json, which only the tools and commands of nexus-mcp may change. "
             f"{_plainer(known, tool)}"
         )
@@ -324,7 +324,7 @@ def refusal(
     if is_certain:
         return ""
     return (
-        f"Which files {quoted(tool, _SHOWN)} would change is uncertain, and an agent may not edit all "
+        f"Which files {quote(tool, _SHOWN)} would change is uncertain, and an agent may not edit all "
         f"files below .nexus/. {_plainer(known, tool)}"
     )
 
@@ -346,7 +346,7 @@ def names_state(tool_input: object) -> bool:
 
 
 def _would(tool: str, path: str) -> str:
-    return f"{quoted(tool, _SHOWN)} would change {quoted(path, _SHOWN)}"
+    return f"{quote(tool, _SHOWN)} would change {quote(path, _SHOWN)}"
 
 
 def _instead(path: str) -> str:

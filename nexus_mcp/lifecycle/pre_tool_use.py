@@ -14,7 +14,7 @@ from nexus_mcp.lifecycle.host import AUTO, OFF, WARN
 from nexus_mcp.lifecycle.nexus_files import NOTE, Kinds, names_state, refusal
 from nexus_mcp.lifecycle.settings import gate_of
 from nexus_mcp.lifecycle.sources import catalog_of, fault_advice, select_unfinished, tasks_of
-from nexus_mcp.quoting import quoted
+from nexus_mcp.quoting import quote
 from nexus_mcp.store.paths import PLAN, TASKS
 from nexus_mcp.workspace import LIMIT_VARIABLE, RUN_VARIABLE, run_denial
 
@@ -121,7 +121,7 @@ def _check_task_lease(ctx: EventContext, tool_input: Any) -> None:
         return
     from nexus_mcp.program import command
 
-    run = quoted(str(lease.get("run")), _PATH)
+    run = quote(str(lease.get("run")), _PATH)
     if is_at_work:
         ctx.warn(
             f"The run {run} works on task {task} now. If you complete the task, the run discards its own work on it. "
@@ -190,7 +190,7 @@ def _check_conflicts(ctx: EventContext, files: list[str]) -> None:
         is_named = any(name in text for name in names for text in texts)
         if not is_named and merge_conflicts.is_conflicted(conflicts, places[path]):
             reason = (
-                f"{quoted(path, _PATH)} has an unresolved merge conflict, and no task names it. Add a task with "
+                f"{quote(path, _PATH)} has an unresolved merge conflict, and no task names it. Add a task with "
                 "task_add that names the file, if the conflict is to be resolved; else leave the file alone."
             )
             if gate == WARN:
@@ -265,8 +265,8 @@ def has_file(ctx: EventContext, name: str) -> bool:
 
 
 def _reason(catalog: Catalog, agents: list[dict[str, Any]], tool: str, file: str | None) -> str:
-    what = f"change {quoted(file, _PATH)}" if file else "change files"
-    head = f"There is no task list, and {quoted(tool, _PATH)} would {what}: files are edited for a task. "
+    what = f"change {quote(file, _PATH)}" if file else "change files"
+    head = f"There is no task list, and {quote(tool, _PATH)} would {what}: files are edited for a task. "
     capabilities = catalog.vocabulary["capabilities"]
     if any(_CREATION in capabilities[name]["classes"] for agent in agents for name in all_capabilities(agent)):
         return head + (

@@ -62,15 +62,15 @@ def give(ctx: EventContext, session: str, *, by: str) -> None:
         digests[key] = skill_digest(skill)
     before: dict[str, str] = {}
 
-    def settled(now: Entry) -> dict[str, Any]:
+    def settle(now: Entry) -> dict[str, Any]:
         nonlocal before
         is_second = now.get("by") == OTHER[by]
         before = now.get(DIGESTS, {}) if is_second else {}
         return {DIGESTS: digests or None, "by": BOTH if is_second else by}
 
-    settled(memory.fields)  # sets `before` even if the memory cannot be written
+    settle(memory.fields)  # sets `before` even if the memory cannot be written
     if digests or memory.has_place:  # without `.nexus/` both are false, and nothing is written
-        memory.save(settled)
+        memory.save(settle)
     new = {name: text for name, text in parts.items() if digests[name] != before.get(name)}
     if skill and digests[key] != before.get(key):
         if ctx.host.has_skills:

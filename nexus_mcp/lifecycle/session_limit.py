@@ -6,7 +6,7 @@ import os
 
 from nexus_mcp.catalog.path_limits import REASONS, Limit
 from nexus_mcp.lifecycle.nexus_files import inside
-from nexus_mcp.quoting import quoted
+from nexus_mcp.quoting import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,5 +30,5 @@ def refusal(root: str, limit: Limit, paths: Sequence[str], *, is_certain: bool) 
         plain = os.path.relpath(os.path.normpath(os.path.join(root, path)), root).replace(os.sep, "/")
         names = {plain, inside(root, path) or plain}
         if not all(limit.allows(name) for name in names):
-            return f"{head} {quoted(path, _PATH)} is not among the files that this session may change. {_END}"
+            return f"{head} {quote(path, _PATH)} is not among the files that this session may change. {_END}"
     return ""

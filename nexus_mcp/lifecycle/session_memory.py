@@ -98,14 +98,14 @@ class SessionMemory:
             return True
         now = self._ctx.store.stamp()
 
-        def changed(entries: list[Entry]) -> list[Entry]:
+        def change(entries: list[Entry]) -> list[Entry]:
             known = _entry_of(entries, self._session)
             more = {} if choose is None else choose(known)
             merged = {**known, "session_id": self._session, "at": now, **self._changes, **more}
             new = {name: value for name, value in merged.items() if value is not None}
             return [*(entry for entry in entries if entry is not known), new][-MAX_SESSIONS:]
 
-        return _change(self._ctx, changed)
+        return _change(self._ctx, change)
 
     def forget(self) -> None:
         """Delete the memory of the session."""

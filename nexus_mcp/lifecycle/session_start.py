@@ -5,7 +5,7 @@ from __future__ import annotations
 from nexus_mcp.errors import NexusError
 from nexus_mcp.lifecycle.definition import Event, EventContext
 from nexus_mcp.lifecycle.sources import both_of, list_ids, select_unfinished, tell_copies
-from nexus_mcp.quoting import quoted
+from nexus_mcp.quoting import quote
 from nexus_mcp.state.plan import PENDING
 from nexus_mcp.store import agents
 from nexus_mcp.store.harness_files import drop_old_tracker
@@ -46,7 +46,7 @@ def run(ctx: EventContext, params: dict[str, Any]) -> dict[str, Any]:
         )
     deleted = _delete_old_tracker(ctx)
     if ctx.workspace.state_root != ctx.workspace.root:
-        main = quoted(ctx.workspace.state_root, _PATH)
+        main = quote(ctx.workspace.state_root, _PATH)
         ctx.give(
             f"This is a worktree of {main}, whose .nexus/state/ both use: they share plan, tasks, artifacts and "
             "history. Notes, rules, agents and skills are this worktree's own."
@@ -87,7 +87,7 @@ def _report_conflicts(ctx: EventContext) -> None:
         ctx.warn(f"Whether files have unresolved conflicts is not known: {error}")
         return
     if names:
-        shown = join_first(names, _FILES, lambda name: quoted(name, _TITLE))
+        shown = join_first(names, _FILES, lambda name: quote(name, _TITLE))
         ctx.give(
             f"Files with unresolved merge conflicts: {shown}. Tell the user. Resolve the conflicts of a file only "
             "for a task that names the file."
@@ -121,7 +121,7 @@ def _warn_about_leftovers(ctx: EventContext) -> None:
 def _plan_text(plan: dict[str, Any], tasks: dict[str, Any] | None) -> str:
     pending = sum(issue["status"] == PENDING for issue in plan["issues"])
     head = (
-        f"plan {plan['id']}, topic {quoted(plan['topic'], _TITLE)}, {pending} of {len(plan['issues'])} issues pending. "
+        f"plan {plan['id']}, topic {quote(plan['topic'], _TITLE)}, {pending} of {len(plan['issues'])} issues pending. "
     )
     if pending:
         then = (

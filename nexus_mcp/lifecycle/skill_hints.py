@@ -41,11 +41,11 @@ def give_hints(ctx: EventContext, memory: SessionMemory, prompt: str) -> None:
 
 def find_skills(skills: dict[str, dict[str, Any]], prompt: str) -> list[dict[str, Any]]:
     """Return the skills that have a hint and a trigger in the beginning of the message, sorted by id."""
-    text = _folded(prompt[:SEARCHED])
+    text = _fold(prompt[:SEARCHED])
     return [
         skill
         for _, skill in sorted(skills.items())
-        if skill["hint"] and any(has_words(text, _folded(trigger)) for trigger in skill["triggers"])
+        if skill["hint"] and any(has_words(text, _fold(trigger)) for trigger in skill["triggers"])
     ]
 
 
@@ -64,7 +64,7 @@ def has_words(text: str, words: str) -> bool:
     return False
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     """Return the text in lower case, with one blank between words."""
     return " ".join(text.casefold().split())
 

@@ -17,7 +17,7 @@ from nexus_mcp.lifecycle.definition import Event, EventContext
 from nexus_mcp.lifecycle.session_memory import PLAN_TEXT, TASKS_TEXT, SessionMemory
 from nexus_mcp.lifecycle.skill_hints import give_hints
 from nexus_mcp.lifecycle.sources import both_of, catalog_of, snapshot_of, tell_copies
-from nexus_mcp.quoting import inert, quoted
+from nexus_mcp.quoting import inert, quote
 from nexus_mcp.wording import join_first
 from nexus_mcp.workspace import RUN_VARIABLE
 
@@ -104,7 +104,7 @@ def _handle_tags(ctx: EventContext, memory: SessionMemory, prompt: str) -> list[
 
 def _start_text(skill: str, mode: str, words: str) -> str:
     """Return the instruction to start a skill that the harness has."""
-    with_words = f", with: {quoted(words.strip(), _WORDS)}" if words.strip() else ""
+    with_words = f", with: {quote(words.strip(), _WORDS)}" if words.strip() else ""
     return f"Start the skill {skill} now{f', mode {mode}' if mode else ''}{with_words}."
 
 
@@ -117,10 +117,10 @@ def _describe(name: str, tag: dict[str, Any]) -> str:
         return f"{name} does nothing now:{advice}"
     if "issue" in tag["would"]:
         issue = tag["would"]["issue"]
-        shown_issue = f"issue {issue['id']} {quoted(issue['title'], _TITLE)}"
+        shown_issue = f"issue {issue['id']} {quote(issue['title'], _TITLE)}"
         return f"{name} records the text behind it as a decision: call plan_decide for {shown_issue}.{advice}"
     pending = tag["would"]["pending"]
-    shown = join_first(pending, _QUESTIONS, lambda issue: f"issue {issue['id']} {quoted(issue['title'], _TITLE)}")
+    shown = join_first(pending, _QUESTIONS, lambda issue: f"issue {issue['id']} {quote(issue['title'], _TITLE)}")
     return (
         f"{name} records the text behind it as a decision: call plan_decide for the question that it answers. "
         f"Open are {shown}.{advice}"

@@ -11,7 +11,7 @@ import os
 import re
 
 from nexus_mcp.merging.repository import FIX_GIT, query, run_git
-from nexus_mcp.merging.versions import Undecided
+from nexus_mcp.merging.versions import MergeUndecided
 from nexus_mcp.store.journal import HISTORY
 from nexus_mcp.wording import line_and_column_of_byte
 from nexus_mcp.workspace import find_root
@@ -49,7 +49,7 @@ def are_whole(data: bytes) -> bool:
     """Return whether the file has the markers of complete conflicts, with both sides."""
     try:
         return has_markers(data) and bool(split(data))
-    except Undecided:
+    except MergeUndecided:
         return False
 
 
@@ -84,7 +84,7 @@ def _is_marker(line: bytes, size: int) -> bool:
 
 def _refuse(data: bytes, position: int) -> NoReturn:
     line, _ = line_and_column_of_byte(data, position)
-    raise Undecided(f"the conflict markers are not those of one merge (line {line})")
+    raise MergeUndecided(f"the conflict markers are not those of one merge (line {line})")
 
 
 def unmerged_sides(root: str) -> tuple[bytes, bytes] | None:

@@ -6,15 +6,15 @@ from nexus_mcp.errors import StateError
 from nexus_mcp.merging import conflict
 from nexus_mcp.merging.repository import HEAD, UnknownCommit
 from nexus_mcp.merging.threeway import origins_of_sides, restore
-from nexus_mcp.merging.versions import Undecided
+from nexus_mcp.merging.versions import MergeUndecided
 from nexus_mcp.store.journal import SHOWN_HISTORY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nexus_mcp.merging.scanner import Salvaged
-    from nexus_mcp.merging.threeway import Origin, Restored
+    from nexus_mcp.merging.scanner import SalvageResult
+    from nexus_mcp.merging.threeway import Origin, RestoreResult
 
     Unmerged = Callable[[], tuple[bytes, bytes] | None]
     Committed = Callable[[str], bytes | None]
@@ -67,7 +67,7 @@ class Conflict:
         self.readable = readable
 
 
-class Damaged:
+class DamagedFile:
     """The file is truncated or partly unreadable.
 
     `fault`: why reading it fails. `salvaged`: the readable part, with `cycles` cycles. `lacking`: the number of cycles
@@ -76,7 +76,7 @@ class Damaged:
     without such a reason. `origins`: the source of each cycle of `data`, [] if no copy was used.
     """
 
-    def __init__(self, fault: str, salvaged: Salvaged, head: Restored | None, unsure: str = "") -> None:
+    def __init__(self, fault: str, salvaged: SalvageResult, head: RestoreResult | None, unsure: str = "") -> None:
         self.fault = fault
         self.salvaged = salvaged
         self.data = salvaged.data if head is None else head.data
@@ -93,7 +93,7 @@ class Lacking:
     number of cycles in `data`. `origins`: the source of each. `revision`: the commit, as the user named it.
     """
 
-    def __init__(self, fault: str, revision: str, made: Restored) -> None:
+    def __init__(self, fault: str, revision: str, made: RestoreResult) -> None:
         self.fault = fault
         self.revision = revision
         self.data = made.data
@@ -114,7 +114,7 @@ class Hopeless:
         self.next_step = next_step
 
 
-Diagnosis = Healthy | Conflict | Damaged | Lacking | Hopeless
+Diagnosis = Healthy | Conflict | DamagedFile | Lacking | Hopeless
 
 
 def diagnose(data: bytes | None, unmerged: Unmerged = lambda: None, committed: Committed = lambda _: None) -> Diagnosis:
@@ -140,7 +140,7 @@ def diagnose(data: bytes | None, unmerged: Unmerged = lambda: None, committed: C
             if conflict.has_markers(data)
             else _diagnose_damaged(data, fault, unmerged, committed)
         )
-    except Undecided as undecided:
+    except MergeUndecided as undecided:
         step = undecided.next_step or ("" if conflict.are_whole(data) else _from_head(committed, unmerged))
         return Hopeless(fault, undecided.reason, step)
 
@@ -151,7 +151,7 @@ def readable(data: bytes) -> bytes | None:
 
     try:
         return salvage(data).data
-    except Undecided:
+    except MergeUndecided:
         return None
 
 
@@ -160,7 +160,7 @@ def _from_head(committed: Committed, unmerged: Unmerged = lambda: None, *, is_th
     try:
         whole = None if unmerged() is not None else committed(HEAD)
         result = None if whole is None else restore(None, whole, HEAD)
-    except Undecided:
+    except MergeUndecided:
         return ""
     if result is None or not (result.cycles or is_there):
         return ""
@@ -176,7 +176,7 @@ def _diagnose_readable(data: bytes, cycles: int, unmerged: Unmerged) -> Diagnosi
     try:
         sides = unmerged()
         found = None if sides is None else combine(data, *sides)
-    except Undecided as undecided:
+    except MergeUndecided as undecided:
         fault = f"{SHOWN_HISTORY} is readable, but git may have a conflict for it, with cycles that the file lacks"
         return Hopeless(fault, undecided.reason, undecided.next_step or _COMPARE)
     if found is None or not found.lacking:
@@ -219,32 +219,32 @@ def _count(data: bytes) -> int:
     return len(HistoryFile(data).cycles)
 
 
-def _diagnose_damaged(data: bytes, fault: str, unmerged: Unmerged, committed: Committed) -> Damaged:
+def _diagnose_damaged(data: bytes, fault: str, unmerged: Unmerged, committed: Committed) -> DamagedFile:
     from nexus_mcp.merging.scanner import salvage
 
     found = salvage(data)
     try:
         sides = unmerged()
-    except Undecided:  # a truncated file can be salvaged without git
+    except MergeUndecided:  # a truncated file can be salvaged without git
         sides = None
     if sides is not None:
-        raise Undecided(
+        raise MergeUndecided(
             "git has a conflict for it, but the file has no conflict markers, so it is only one of the two sides",
             _COMPARE,
         )
     try:
         head = committed(HEAD)
     except UnknownCommit:  # no repository, or no commit yet
-        return Damaged(fault, found, None)
-    except Undecided as undecided:
-        return Damaged(fault, found, None, undecided.reason)
+        return DamagedFile(fault, found, None)
+    except MergeUndecided as undecided:
+        return DamagedFile(fault, found, None, undecided.reason)
     whole = None if head is None else _history_in(head)
     if whole is None:
-        return Damaged(fault, found, None)
+        return DamagedFile(fault, found, None)
     try:
-        return Damaged(fault, found, restore(found.data, whole, HEAD))
-    except Undecided as undecided:
-        return Damaged(fault, found, None, undecided.reason)
+        return DamagedFile(fault, found, restore(found.data, whole, HEAD))
+    except MergeUndecided as undecided:
+        return DamagedFile(fault, found, None, undecided.reason)
 
 
 def _history_in(data: bytes) -> bytes | None:

@@ -11,7 +11,7 @@ import os
 
 from nexus_mcp.errors import StorageError, UsageError
 from nexus_mcp.merging.threeway import merge
-from nexus_mcp.merging.versions import Undecided
+from nexus_mcp.merging.versions import MergeUndecided
 from nexus_mcp.store import atomic
 from nexus_mcp.store.folder import Folder, reason
 from nexus_mcp.store.journal import SHOWN_HISTORY
@@ -46,7 +46,7 @@ def attribute_line(path: str) -> bytes:
     if pattern[0] in _FIRST:
         pattern = f"\\{pattern}"
     if pattern[0] == '"' or any(char.isspace() or not char.isprintable() for char in pattern):
-        pattern = f'"{"".join(_quoted(char) for char in pattern)}"'
+        pattern = f'"{"".join(_quote(char) for char in pattern)}"'
     return f"{pattern} {ATTRIBUTE}".encode("utf-8", "surrogateescape")
 
 
@@ -91,7 +91,7 @@ def _lines(data: bytes) -> list[bytes]:
     return [text.strip() for text in data.removeprefix(_BOM).split(b"\n")]
 
 
-def _quoted(char: str) -> str:
+def _quote(char: str) -> str:
     if char in _C:
         return _C[char]
     if char.isprintable():
@@ -144,7 +144,7 @@ def register(repository: Repository, words: Sequence[str]) -> Registration:
     named = repository.set_config(NAME_KEY, NAME)
     changed = _edit(repository.top, lambda data: add_line(data, line))
     in_force = repository.attribute("merge", path) == DRIVER
-    return Registration(_shown(line), attribute=changed, config=driver or named, in_force=in_force)
+    return Registration(_decode_line(line), attribute=changed, config=driver or named, in_force=in_force)
 
 
 def unregister(repository: Repository) -> Registration:
@@ -161,7 +161,7 @@ def unregister(repository: Repository) -> Registration:
     if not shared:
         config = any([repository.unset_config(NAME_KEY), repository.unset_config(DRIVER_KEY)])
     in_force = repository.attribute("merge", path) == DRIVER
-    return Registration(_shown(line), attribute=changed, config=config, in_force=in_force, shared=shared)
+    return Registration(_decode_line(line), attribute=changed, config=config, in_force=in_force, shared=shared)
 
 
 def _read(top: str) -> bytes | None:
@@ -190,7 +190,7 @@ def _edit(
         return retry(once)
 
 
-def _shown(line: bytes) -> str:
+def _decode_line(line: bytes) -> str:
     return line.decode("utf-8", "replace")
 
 
@@ -205,7 +205,7 @@ def drive(base: str, ours: str, theirs: str, marker_size: int = MARKER_SIZE) -> 
     try:
         # git passes an empty file when there is no common ancestor.
         result = merge(past or None, own, other, descends=descends)
-    except Undecided as undecided:
+    except MergeUndecided as undecided:
         marked = _mark_conflict(base, ours, theirs, marker_size)
         if marked is not None:
             _replace(ours, marked)
@@ -258,7 +258,7 @@ def _replace(path: str, data: bytes) -> None:
     try:
         with Folder.root(folder) as there:
             atomic.replace(there, name, [data])
-    except atomic.Unsynced:
+    except atomic.SyncFailed:
         pass  # a sync is not needed: git copies the file at once, and does not sync its copy
     except OSError as error:
         raise StorageError(path, "replace", reason(error)) from error

@@ -12,10 +12,10 @@ from itertools import count
 from nexus_mcp.errors import NotConfirmed, StateError, StorageError, UsageError
 from nexus_mcp.merging import conflict
 from nexus_mcp.merging.conflict import unmerged_sides
-from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, Healthy, Hopeless, Lacking, diagnose, readable
+from nexus_mcp.merging.diagnosis import Conflict, DamagedFile, Diagnosis, Healthy, Hopeless, Lacking, diagnose, readable
 from nexus_mcp.merging.repository import UnknownCommit, committed_copy
 from nexus_mcp.merging.threeway import restore
-from nexus_mcp.merging.versions import Undecided
+from nexus_mcp.merging.versions import MergeUndecided
 from nexus_mcp.store import atomic, journal, lock
 from nexus_mcp.store.access import Access
 from nexus_mcp.store.folder import reason
@@ -54,7 +54,7 @@ def write_backup(nexus: Folder, data: bytes, check: Callable[[], None]) -> str:
             break
     try:
         atomic.replace(nexus, name, [data], check, mode=nexus.plain(HISTORY))
-    except atomic.Unsynced as error:
+    except atomic.SyncFailed as error:
         shown = nexus.show(name)
         step = f"The history is unchanged, and its copy {shown} exists. Check the disk, then call again."
         raise StorageError(shown, "sync", reason(error.cause), next_step=step) from error
@@ -93,7 +93,7 @@ def diagnose_with(data: bytes | None, revision: str, unmerged: Unmerged, committ
         result = restore(usable, whole, revision)
     except UnknownCommit as unknown:
         raise UsageError(f"--from: {unknown.reason}.", next_step="git log lists the commits.") from None
-    except Undecided as undecided:
+    except MergeUndecided as undecided:
         return Hopeless(what, undecided.reason, undecided.next_step)
     if data is not None and not fault and not result.lacking:
         return Healthy(result.cycles)
@@ -155,7 +155,7 @@ def repair(
     before, seen = _examine(root, revision)
     if _repaired_data(seen.diagnosis, damage=damage) is None:
         return seen
-    with Access(root, lock.WAIT_SECONDS).locked() as at:
+    with Access(root, lock.WAIT_SECONDS).lock_writer() as at:
         nexus, state = at.nexus, at.state
         original = original_of(nexus, HISTORY, HISTORY_LIMIT)
         data = original.content()
@@ -186,7 +186,7 @@ def _backup_note(backup: str) -> str:
 def _repaired_data(diagnosis: Diagnosis, *, damage: bool) -> bytes | None:
     if isinstance(diagnosis, Conflict | Lacking):
         return diagnosis.data
-    if isinstance(diagnosis, Damaged) and damage and not diagnosis.unsure:
+    if isinstance(diagnosis, DamagedFile) and damage and not diagnosis.unsure:
         return diagnosis.data
     return None
 

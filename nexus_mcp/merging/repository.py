@@ -9,7 +9,7 @@ import os
 import signal
 
 from nexus_mcp.errors import NexusError, UsageError
-from nexus_mcp.merging.versions import Undecided
+from nexus_mcp.merging.versions import MergeUndecided
 from nexus_mcp.store.journal import HISTORY, HISTORY_LIMIT
 from nexus_mcp.workspace import find_root
 
@@ -35,7 +35,7 @@ NO_FETCH = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1"}
 SAFE = ("--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=")
 
 
-class UnknownCommit(Undecided):
+class UnknownCommit(MergeUndecided):
     """There is no such commit, or no repository."""
 
 
@@ -63,11 +63,11 @@ def committed_copy(root: str, revision: str = HEAD) -> bytes | None:
         return None
     mode, _, object_ = listed.partition(b"\t")[0].split(b" ")
     if not mode.startswith(_FILE):
-        raise Undecided(f"it is not a regular file in {revision}")
+        raise MergeUndecided(f"it is not a regular file in {revision}")
     blob = object_.decode()
     size = int(query(_QUESTION, folder, "cat-file", "-s", blob)[1])
     if size > HISTORY_LIMIT:
-        raise Undecided(f"it is larger in {revision} than {HISTORY_LIMIT >> 20} MiB, the limit for reading it")
+        raise MergeUndecided(f"it is larger in {revision} than {HISTORY_LIMIT >> 20} MiB, the limit for reading it")
     # The stored bytes, without the filters and conversions of the attributes.
     return query(_QUESTION, folder, "cat-file", "blob", blob)[1]
 
@@ -84,7 +84,7 @@ def query(
     except UsageError as error:
         code, data, complaint = -1, b"", error.fault.rstrip(".")
     if code not in allowed:
-        raise Undecided(f"git does not report {question} ({complaint})", advice)
+        raise MergeUndecided(f"git does not report {question} ({complaint})", advice)
     return code, data
 
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from json import JSONDecodeError
 
 from nexus_mcp.errors import StateError
-from nexus_mcp.merging.versions import Side, Undecided
+from nexus_mcp.merging.versions import MergeUndecided, Side
 from nexus_mcp.store.codec import MAX_DIGITS, Invalid, strict_decoder
 from nexus_mcp.store.history.frame import HistoryFile
 from nexus_mcp.wording import line_and_column, place_in
@@ -89,7 +89,7 @@ class Pieces:
         except (Invalid, RecursionError) as error:
             problem = str(error) if isinstance(error, Invalid) else "is nested too deeply"
             where = place_in(self.text, at)
-            raise Undecided(f"the cycle at {where} is readable, but {problem}") from error
+            raise MergeUndecided(f"the cycle at {where} is readable, but {problem}") from error
         if not isinstance(value, dict):
             return None
         # A broken cycle contains tasks and issues, which are complete objects, too.
@@ -109,7 +109,7 @@ class Pieces:
                 continue
             if _OF_CYCLES.search(before):
                 where = place_in(self.text, start)
-                raise Undecided(f"another list of cycles begins at {where}")
+                raise MergeUndecided(f"another list of cycles begins at {where}")
             if _OF_MEMBER.search(before):
                 at = self._after(start)
                 continue
@@ -135,7 +135,7 @@ def _head(text: str) -> int:
             continue
         if whole.opening == found.end():
             return whole.opening
-    raise Undecided("it does not begin like a history")
+    raise MergeUndecided("it does not begin like a history")
 
 
 def _skip(text: str, at: int) -> int:
@@ -161,7 +161,7 @@ class Rest:
         self.shown = begin + "…" * (len(part) > _SHOWN) if part.strip(_BLANK) else ""
 
 
-class Salvaged:
+class SalvageResult:
     """The result: `data` is a history of the `cycles` readable cycles, `rests` are the unreadable parts.
 
     `slips`: missing or extra commas between cycles, as texts with line and column. `is_cut`: the end is missing.
@@ -175,13 +175,13 @@ class Salvaged:
         self.is_cut = is_cut
 
 
-def salvage(data: bytes) -> Salvaged:
+def salvage(data: bytes) -> SalvageResult:
     """Return the readable part of `data`. Raise Undecided when nothing is readable, or when a human has to decide."""
     # Invalid UTF-8 becomes lone surrogates: `_end` refuses a cycle that has one, and the other cycles can be read.
     text = data.decode("utf-8", "surrogateescape")
     pieces = Pieces(text)
     if not pieces.spans:
-        raise Undecided("no cycle in it is readable")
+        raise MergeUndecided("no cycle in it is readable")
     spans = pieces.spans
     lead = _white(text[pieces.head : spans[0][0]], "\n    ")
     between = (text[one[1] : other[0]] for one, other in pairwise(spans))
@@ -190,9 +190,9 @@ def salvage(data: bytes) -> Salvaged:
     body = comma.join(text[start:end] for start, end in spans)
     result = Side.read(f"{text[: pieces.head]}{lead}{body}{trail}{tail}".encode(), "the readable part")
     if len(result) != len(spans):
-        raise Undecided("the readable part would lose or change a cycle")
+        raise MergeUndecided("the readable part would lose or change a cycle")
     rests = [Rest(text, start, end) for start, end in pieces.gaps if text[start:end].strip(_WHITE)]
-    return Salvaged(result.history.text.encode(), len(result), rests, list(_slips(pieces)), is_cut=is_cut)
+    return SalvageResult(result.history.text.encode(), len(result), rests, list(_slips(pieces)), is_cut=is_cut)
 
 
 def _slips(pieces: Pieces) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from nexus_mcp.merging.versions import Side, Undecided, common, join
+from nexus_mcp.merging.versions import MergeUndecided, Side, common, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,18 +57,18 @@ def shell_of(ours: Side, theirs: Side, base: Side | None) -> Side:
         return ours
     if own == before:
         return theirs
-    raise Undecided("the two sides differ in fields other than the cycles")
+    raise MergeUndecided("the two sides differ in fields other than the cycles")
 
 
 def _check(data: bytes, items: Sequence[Item], shell: Side) -> None:
     from nexus_mcp.store.journal import HISTORY_LIMIT
 
     if len(data) > HISTORY_LIMIT:
-        raise Undecided(f"the result would be larger than {HISTORY_LIMIT >> 20} MiB")
+        raise MergeUndecided(f"the result would be larger than {HISTORY_LIMIT >> 20} MiB")
     result = Side.read(data, "the result")
     texts = [result.text(index) for index in range(len(result))]
     if texts != [side.text(index) for side, index in items] or result.members_key() != shell.members_key():
-        raise Undecided("the result would lose or change a cycle or a field")
+        raise MergeUndecided("the result would lose or change a cycle or a field")
 
 
 def _lead(history: HistoryFile) -> str:
@@ -180,7 +180,7 @@ def origins_of_sides(data: bytes, sides: tuple[bytes, bytes] | None) -> list[Ori
     return origins(Side.read(data, "the result"), named, "the file alone")
 
 
-class Restored:
+class RestoreResult:
     """The result of `restore`: `data` has `cycles` cycles with these `origins`; the file lacked `lacking` of them."""
 
     def __init__(self, data: bytes, cycles: int, lacking: int, origins: list[Origin]) -> None:
@@ -190,7 +190,7 @@ class Restored:
         self.origins = origins
 
 
-def restore(file: bytes | None, commit: bytes, revision: str) -> Restored:
+def restore(file: bytes | None, commit: bytes, revision: str) -> RestoreResult:
     """Return all cycles that the `commit` has, in its order, then those that only the `file` has, in the file's order.
 
     `file` is the readable part, None if there is none; `revision` is the name of the commit. Repeated cycles stay
@@ -215,4 +215,4 @@ def restore(file: bytes | None, commit: bytes, revision: str) -> Restored:
         data = assemble([*((base, index) for index in range(len(base))), *added], base, own, base)
     result = Side.read(data, "the result")
     sources = [(THE_FILE, own)] if own is not None else []
-    return Restored(data, len(result), len(base) - common, origins(result, [*sources, (revision, base)]))
+    return RestoreResult(data, len(result), len(base) - common, origins(result, [*sources, (revision, base)]))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Undecided(Exception):
+class MergeUndecided(Exception):
     """A human has to decide: no result is certainly the right one.
 
     `reason` ends a sentence and quotes no file content. `next_step` is a sentence, "" to use the caller's own next
@@ -43,12 +43,12 @@ class Side:
 
     @classmethod
     def read(cls, data: bytes, name: str) -> Side:
-        """Parse `data`. Raise Undecided when it is not a history, or has a newer version."""
+        """Parse `data`. Raise MergeUndecided when it is not a history, or has a newer version."""
         try:
             history = HistoryFile(data, name)
             shapes.check_writable(history.members, name)
         except StateError as error:
-            raise Undecided(error.fault) from error
+            raise MergeUndecided(error.fault) from error
         return cls(history, name)
 
     def __len__(self) -> int:
@@ -92,7 +92,7 @@ def exact_key(text: str) -> str:
     """
     decoder = json.JSONDecoder(object_pairs_hook=_object, parse_float=_Number, parse_int=_Number)
     # Other keys are JSON objects, so none begins with "=".
-    return "=" + json.dumps(decoder.decode(text), sort_keys=True, default=_spelled)
+    return "=" + json.dumps(decoder.decode(text), sort_keys=True, default=_spell)
 
 
 class _Number:
@@ -107,7 +107,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return {f"k{name}": value for name, value in pairs}
 
 
-def _spelled(number: Any) -> dict[str, str]:
+def _spell(number: Any) -> dict[str, str]:
     from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 
     text: str = number.text
@@ -147,13 +147,13 @@ def join(ours: Side, theirs: Side, base: Side | None, *, descends: bool) -> list
 
     `descends`: ours descends from `base`, so a cycle of the base that ours lacks was removed or changed. Otherwise (a
     cherry-pick, a rebase onto another branch) ours may never have had it. Theirs always descends from `base`. Raise
-    Undecided when a side that descends lacks a cycle of the base that the other has. Raise it also when both lack it
-    and have different cycles in its place: each may have changed it in its own way.
+    MergeUndecided when a side that descends lacks a cycle of the base that the other has. Raise it also when both lack
+    it and have different cycles in its place: each may have changed it in its own way.
     """
     same_prefix = common(ours, theirs)
     same = same_prefix if base is None else min(same_prefix, common(ours, base))
-    have, offered = _counted(ours, same), _counted(theirs, same)
-    past = _counted(base, same)
+    have, offered = _count_from(ours, same), _count_from(theirs, same)
+    past = _count_from(base, same)
     had = past & (have | offered)  # without the cycles that both sides removed
     _check_grown(theirs, offered, had)
     if descends:
@@ -171,7 +171,7 @@ def join(ours: Side, theirs: Side, base: Side | None, *, descends: bool) -> list
     return own[:same_prefix] + sorted(own[same_prefix:] + added, key=lambda item: item[0].order(item[1]))
 
 
-def _counted(side: Side | None, start: int) -> Counter[str]:
+def _count_from(side: Side | None, start: int) -> Counter[str]:
     from collections import Counter
 
     return Counter() if side is None else Counter(side.key(index) for index in range(start, len(side)))
@@ -181,11 +181,11 @@ def _check_grown(side: Side, have: Counter[str], had: Counter[str]) -> None:
     lacking = (had - have).total()
     if lacking:
         what = "a cycle" if lacking == 1 else f"{lacking} cycles"
-        raise Undecided(f"{side.name} lacks or has changed {what} of the common ancestor")
+        raise MergeUndecided(f"{side.name} lacks or has changed {what} of the common ancestor")
 
 
 def _check_agreed(ours: Side, theirs: Side, base: Side, start: int, stayed: Set[str]) -> None:
-    """Raise Undecided when ours and theirs differ in the cycles that replace removed ones.
+    """Raise MergeUndecided when ours and theirs differ in the cycles that replace removed ones.
 
     `stayed`: keys of the cycles that all three have; the other cycles between two such cycles are compared.
     """
@@ -193,7 +193,9 @@ def _check_agreed(ours: Side, theirs: Side, base: Side, start: int, stayed: Set[
     for removed, own, other in parts:
         # Cycles that a side closed later come after the removed ones, and do not count here.
         if own[: len(removed)] != other[: len(removed)]:
-            raise Undecided("both sides removed or changed a cycle of the common ancestor, and differ in its place")
+            raise MergeUndecided(
+                "both sides removed or changed a cycle of the common ancestor, and differ in its place"
+            )
 
 
 def _parts(side: Side, start: int, stayed: Set[str]) -> list[list[str]]:

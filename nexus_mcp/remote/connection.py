@@ -66,7 +66,7 @@ class Connection:
         head = ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
         try:
             made = self._open(until)
-            made.settimeout(_left(until))
+            made.settimeout(_seconds_left(until))
             made.sendall(head + body)
             return self._response(made, until)
         except OSError as error:
@@ -152,7 +152,7 @@ class Connection:
 
     def _all(self, made: socket.socket, until: float) -> bytes:
         while len(self._rest) <= _BODY:
-            made.settimeout(_left(until))
+            made.settimeout(_seconds_left(until))
             data = made.recv(_CHUNK)
             if not data:
                 return self._rest
@@ -160,7 +160,7 @@ class Connection:
         raise Unreachable("sent a response that is too large")
 
     def _read(self, made: socket.socket, until: float) -> None:
-        made.settimeout(_left(until))
+        made.settimeout(_seconds_left(until))
         data = made.recv(_CHUNK)
         if not data:
             raise Unreachable(_CUT)
@@ -173,18 +173,18 @@ def _connect(address: Address, until: float) -> socket.socket:
     through = proxy.find(address)
     place = (through.host, through.port) if through else (address.host, address.port)
     name = place[0].encode("ascii")  # bytes: for a str, Python would import the codec of international names
-    made = socket.create_connection((name, place[1]), _left(until))  # type: ignore[arg-type]
+    made = socket.create_connection((name, place[1]), _seconds_left(until))  # type: ignore[arg-type]
     try:
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if through:
-            proxy.open_tunnel(made, through, address, lambda: _left(until))
-        return _secured(made, address, until) if address.scheme == "https" else made
+            proxy.open_tunnel(made, through, address, lambda: _seconds_left(until))
+        return _start_tls(made, address, until) if address.scheme == "https" else made
     except BaseException:
         made.close()
         raise
 
 
-def _secured(made: socket.socket, address: Address, until: float) -> socket.socket:
+def _start_tls(made: socket.socket, address: Address, until: float) -> socket.socket:
     """Return the connection with TLS. Raise Unreachable, OSError."""
     import ssl
 
@@ -193,11 +193,11 @@ def _secured(made: socket.socket, address: Address, until: float) -> socket.sock
         context = ssl.create_default_context(cafile=own)  # None: SSL_CERT_FILE, else the system's certificates
     except (OSError, ValueError) as error:
         raise Unreachable(f"was not asked: {CA_VARIABLE} names no file of certificates") from error
-    made.settimeout(_left(until))
+    made.settimeout(_seconds_left(until))
     return context.wrap_socket(made, server_hostname=address.host)
 
 
-def _left(until: float) -> float:
+def _seconds_left(until: float) -> float:
     left = until - time.monotonic()
     if left <= 0:
         raise Unreachable(_LATE)

@@ -53,10 +53,10 @@ def _label(node: Mapping[str, Any]) -> str:
     notes = [WORDS[node["state"]], *([visible(node["owner"])] if node["owner"] else ()), *flags(node)]
     title = f"{MARKS[node['state']]} {node['id']} {visible(node['title'])}".rstrip()
     lines = [*fit(title, _LINE, _LINES), *fit(", ".join(notes), _LINE, _LINES)]
-    text = "\\n".join(map(_escaped, lines))
+    text = "\\n".join(map(_escape, lines))
     return f'"{text}"'
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Return `text` for a label, in which Graphviz reads backslash escapes and entities of HTML."""
     return text.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')

@@ -47,7 +47,7 @@ def _index(plan: dict[str, Any] | None, tasks: dict[str, Any] | None, history: H
     if plan is None:
         yield "- No plan is open"
     else:
-        decided = f"{len(plans.decided(plan))} of {parts.count(len(plan['issues']), 'question')} decided"
+        decided = f"{len(plans.decided_issues(plan))} of {parts.count(len(plan['issues']), 'question')} decided"
         yield f"- {parts.link('Plan', parts.PLAN)}: {parts.title_of(plan, 'topic')}, {decided}"
     if tasks is None or not tasks["tasks"]:
         yield "- No task is open"

@@ -7,19 +7,19 @@ from nexus_mcp.rendering.export_parts import (
     NOTE,
     PLAN,
     TASKS,
+    add_label,
     anchor,
     count,
     cycle_anchor,
     decision_and_advice,
     history_file,
-    labelled,
     link,
     month_of,
     task_texts,
     title_of,
 )
 from nexus_mcp.rendering.markdown import block, inline
-from nexus_mcp.rendering.report_parts import closed, stored
+from nexus_mcp.rendering.report_parts import closing_line, stored_text
 from nexus_mcp.views.cycles import cycle_view
 from nexus_mcp.views.decisions import of_cycle
 from nexus_mcp.views.task_rows import DONE
@@ -94,9 +94,9 @@ def _cycle(view: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of one cycle, in full."""
     name = cycle_anchor(view["number"])
     yield from (anchor(name), "", f"## {view['number']}: {inline(view['topic']) or NO_TOPIC}", "")
-    yield from (inline(closed(view)), "")
+    yield from (inline(closing_line(view)), "")
     plan = view["plan"] or {}
-    yield from labelled("Research", stored(plan, "research_summary"))
+    yield from add_label("Research", stored_text(plan, "research_summary"))
     issues = plan.get("issues", ())
     if issues:
         yield from ("### Questions", "")

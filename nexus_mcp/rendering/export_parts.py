@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from nexus_mcp.rendering.markdown import block, inline
-from nexus_mcp.rendering.report_parts import stored
+from nexus_mcp.rendering.report_parts import stored_text
 from nexus_mcp.state import plan as plans
 
 TYPE_CHECKING = False
@@ -56,10 +56,10 @@ def link(text: str, file: str, name: str = "") -> str:
 
 def title_of(row: Mapping[str, Any], name: str = "title") -> str:
     """Return a title as Markdown, NO_TITLE if there is none."""
-    return inline(stored(row, name)) or NO_TITLE
+    return inline(stored_text(row, name)) or NO_TITLE
 
 
-def labelled(label: str, text: str, margin: str = "") -> Iterator[str]:
+def add_label(label: str, text: str, margin: str = "") -> Iterator[str]:
     """Yield a paragraph with a stored text: on one line, or as a quotation below its label; no line for a blank one."""
     if "\n" in text.strip():
         yield from (f"{margin}{label}:", margin, block(text, f"{margin}> "), margin)
@@ -72,17 +72,17 @@ def decision_and_advice(issue: Mapping[str, Any], margin: str = "") -> Iterator[
     if issue.get("status") != plans.DECIDED:
         yield from (f"{margin}Not decided.", margin)
     else:
-        yield from labelled("Decision", stored(issue, "decision") or "(none)", margin)
+        yield from add_label("Decision", stored_text(issue, "decision") or "(none)", margin)
     advice = issue.get("how_summary")
     for agent, text in advice.items() if isinstance(advice, dict) else ():
         if isinstance(text, str):
-            yield from labelled(f"{inline(agent) or 'An agent'} advised", text, margin)
+            yield from add_label(f"{inline(agent) or 'An agent'} advised", text, margin)
 
 
 def task_texts(task: Mapping[str, Any], margin: str = "") -> Iterator[str]:
     """Yield the longer texts of a task."""
     for name, label in TASK_TEXTS:
-        yield from labelled(label, stored(task, name), margin)
+        yield from add_label(label, stored_text(task, name), margin)
 
 
 def count(number: int, noun: str) -> str:

@@ -6,9 +6,9 @@ from nexus_mcp.rendering.export_parts import (
     NOTE,
     PLAN,
     TASKS,
+    add_label,
     anchor,
     decision_and_advice,
-    labelled,
     link,
     task_texts,
     title_of,
@@ -16,7 +16,7 @@ from nexus_mcp.rendering.export_parts import (
 from nexus_mcp.rendering.graph_labels import counts_line, critical_line, cycle_lines
 from nexus_mcp.rendering.markdown import inline
 from nexus_mcp.rendering.mermaid import mermaid
-from nexus_mcp.rendering.report_parts import STATES, stored
+from nexus_mcp.rendering.report_parts import STATES, stored_text
 from nexus_mcp.views.graph import graph
 from nexus_mcp.views.task_rows import DONE, rows
 
@@ -34,7 +34,7 @@ def plan_page(plan: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]) -> It
     """Yield the lines of the page of the open plan."""
     yield from (f"# Plan: {title_of(plan, 'topic')}", "", NOTE, "")
     yield from (f"Plan {plan['id']}, started {inline(plan['created_at'][:10])}.", "")
-    yield from labelled("Research", stored(plan, "research_summary"))
+    yield from add_label("Research", stored_text(plan, "research_summary"))
     yield from ("## Questions", "")
     for issue in plan["issues"]:
         yield from (anchor(f"question-{issue['id']}"), "", f"### {issue['id']}: {title_of(issue)}", "")
@@ -56,9 +56,9 @@ def tasks_page(document: Mapping[str, Any], plan: Mapping[str, Any] | None) -> I
     tasks = document["tasks"]
     view = graph(tasks)
     yield from ("# Tasks", "", NOTE, "", f"{counts_line(view)}.", "")
-    yield from labelled("Goal", document["goal"])
+    yield from add_label("Goal", document["goal"])
     for decision in document["decisions"]:
-        yield from labelled("Binding for all tasks", decision)
+        yield from add_label("Binding for all tasks", decision)
     yield from (line for sentence in cycle_lines(view) for line in (sentence, ""))
     yield from (line for line in (critical_line(view), "") if critical_line(view))
     if view["edges"]:

@@ -96,7 +96,7 @@ def _graphviz(
         ) from error
     finally:
         drawing.close()
-    width, height, cards, arrows = _parsed(plain)
+    width, height, cards, arrows = _parse(plain)
     return width, height, cards, [arrows[pair] for pair in pairs]
 
 
@@ -113,7 +113,7 @@ def _source(nodes: Sequence[int], pairs: Sequence[tuple[int, int]]) -> str:
     return "\n".join(lines)
 
 
-def _parsed(plain: str) -> tuple[float, float, dict[int, Point], dict[tuple[int, int], list[Point]]]:
+def _parse(plain: str) -> tuple[float, float, dict[int, Point], dict[tuple[int, int], list[Point]]]:
     """Parse Graphviz's format "plain", which has inches from the lower left corner, and return pixels."""
     width = height = 0.0
     cards: dict[int, Point] = {}

@@ -58,7 +58,7 @@ def block(text: str, margin: str = "> ") -> str:
     while at < len(lines):
         end = _fence_end(lines, at)
         if end:
-            done += _fenced(lines[at + 1 : end])
+            done += _fence(lines[at + 1 : end])
             at = end + 1
             continue
         done.append(_block_line(lines[at]))
@@ -127,7 +127,7 @@ def _fence_end(lines: list[str], at: int) -> int:
     return next((number for number in range(at + 1, len(lines)) if closing.match(lines[number])), 0)
 
 
-def _fenced(lines: list[str]) -> list[str]:
+def _fence(lines: list[str]) -> list[str]:
     """Return code between fences that are longer than any run of backticks in it. The language of the fence is dropped,
     because some sites draw or execute code in certain languages.
     """

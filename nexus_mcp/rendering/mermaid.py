@@ -67,9 +67,9 @@ def _label(node: Mapping[str, Any]) -> str:
     title = " ".join(fit(visible(node["title"]), _WIDEST, 1))
     owner = fit(visible(node["owner"] or ""), _WIDEST_OWNER, 1)
     notes = [WORDS[node["state"]], *owner, *flags(node)]
-    first = _escaped(f"{node['id']} {title}".rstrip())
-    return f"{MARKS[node['state']]} {first}<br>{_escaped(', '.join(notes))}"
+    first = _escape(f"{node['id']} {title}".rstrip())
+    return f"{MARKS[node['state']]} {first}<br>{_escape(', '.join(notes))}"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return _SPECIAL.sub(lambda found: f"#{ord(found[0])};", text)

@@ -29,13 +29,13 @@ def report_html(report: Mapping[str, Any], today: str) -> str:
 def _cycle(cycle: Mapping[str, Any]) -> Iterator[str]:
     yield f'<article id="cycle-{cycle["number"]}">'
     yield f"<h2>{text(cycle['topic'] or parts.NO_TOPIC)}</h2>"
-    yield f'<p class="dim">{text(parts.closed(cycle))}</p>'
-    decided = parts.decided(cycle)
+    yield f'<p class="dim">{text(parts.closing_line(cycle))}</p>'
+    decided = parts.decided_issues(cycle)
     if decided:
         yield "<h3>Decisions</h3>\n<dl>"
         for issue in decided:
-            yield f"<dt>{text(parts.stored(issue, 'title') or 'Question')}</dt>"
-            yield f"<dd>{markdown(parts.stored(issue, 'decision'))}</dd>"
+            yield f"<dt>{text(parts.stored_text(issue, 'title') or 'Question')}</dt>"
+            yield f"<dd>{markdown(parts.stored_text(issue, 'decision'))}</dd>"
         yield "</dl>"
     if cycle["rows"]:
         yield "<h3>Tasks</h3>"
@@ -61,17 +61,17 @@ def _tasks(rows: Iterable[Mapping[str, Any]], *, is_present: bool = False) -> It
 
 def _now(status: Mapping[str, Any]) -> Iterator[str]:
     """Yield the open plan and the unfinished tasks."""
-    plan, tasks = status["plan"], parts.unfinished(status)
+    plan, tasks = status["plan"], parts.unfinished_groups(status)
     yield '<article id="now">\n<h2>Now</h2>'
     for fault in status["faults"]:
         yield f"<p>{text(fault['problem'])}. {text(fault['next_step'])}</p>"
     if plan is not None:
         count = f"{plan['decided']} of {len(plan['issues'])} questions decided"
         yield f"<p>Plan: <strong>{text(plan['topic'])}</strong>, {count}</p>"
-        questions = parts.undecided(plan)
+        questions = parts.open_questions(plan)
         if questions:
             yield "<h3>Open questions</h3>\n<ul>"
-            yield from (f"<li>{text(parts.stored(issue, 'title'))}</li>" for issue in questions)
+            yield from (f"<li>{text(parts.stored_text(issue, 'title'))}</li>" for issue in questions)
             yield "</ul>"
     for heading, rows in tasks:
         yield f"<h3>{heading}</h3>"

@@ -26,8 +26,8 @@ def report_markdown(report: Mapping[str, Any], today: str) -> str:
 
 def _cycle(cycle: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", f"## {inline(cycle['topic']) or parts.NO_TOPIC}", "")
-    yield inline(parts.closed(cycle))
-    decided = parts.decided(cycle)
+    yield inline(parts.closing_line(cycle))
+    decided = parts.decided_issues(cycle)
     if decided:
         yield from ("", "Decisions:", "")
         for issue in decided:
@@ -40,7 +40,7 @@ def _cycle(cycle: Mapping[str, Any]) -> Iterator[str]:
 
 def decision_item(issue: Mapping[str, Any]) -> Iterator[str]:
     """Yield a list item with a question and its decision."""
-    question, decision = parts.stored(issue, "title"), parts.stored(issue, "decision").strip()
+    question, decision = parts.stored_text(issue, "title"), parts.stored_text(issue, "decision").strip()
     if "\n" in decision:
         yield f"- **{inline(question) or 'Question'}**"
         yield ""
@@ -63,16 +63,16 @@ def task_item(row: Mapping[str, Any]) -> str:
 def _now(status: Mapping[str, Any]) -> Iterator[str]:
     """Yield the open plan and the unfinished tasks."""
     yield from ("", "## Now", "")
-    plan, tasks = status["plan"], parts.unfinished(status)
+    plan, tasks = status["plan"], parts.unfinished_groups(status)
     for fault in status["faults"]:
         yield from (f"{inline(fault['problem'])}. {inline(fault['next_step'])}".rstrip(), "")
     if plan is not None:
         decided, total = plan["decided"], len(plan["issues"])
         yield f"Plan: **{inline(plan['topic'])}**, {decided} of {total} questions decided"
-        questions = parts.undecided(plan)
+        questions = parts.open_questions(plan)
         if questions:
             yield from ("", "Open questions:", "")
-            yield from (f"- {inline(parts.stored(issue, 'title'))}" for issue in questions)
+            yield from (f"- {inline(parts.stored_text(issue, 'title'))}" for issue in questions)
     for heading, rows in tasks:
         yield from ("", f"{heading}:", "")
         yield from (f"- {_present(row)}" for row in rows)

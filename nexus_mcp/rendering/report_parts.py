@@ -42,7 +42,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
-def closed(cycle: Mapping[str, Any]) -> str:
+def closing_line(cycle: Mapping[str, Any]) -> str:
     """Return when and where a cycle was closed: `Cycle 2, closed 2026-11-20 14:02 UTC on main`."""
     stamp = cycle["completed_at"]
     when = f" {stamp[:_MINUTE].replace('T', ' ')} UTC" if stamp else ""
@@ -50,12 +50,12 @@ def closed(cycle: Mapping[str, Any]) -> str:
     return f"Cycle {cycle['number']}, closed{when}{where}"
 
 
-def decided(cycle: Mapping[str, Any]) -> list[dict[str, Any]]:
+def decided_issues(cycle: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the decided issues of a cycle."""
     return [one for one in _issues(cycle["plan"]) if one.get("status") == plans.DECIDED]
 
 
-def undecided(plan: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+def open_questions(plan: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """Return the open questions of a plan."""
     return [one for one in _issues(plan) if one.get("status") != plans.DECIDED]
 
@@ -64,13 +64,13 @@ def _issues(plan: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     return plan["issues"] if plan else []
 
 
-def stored(row: Mapping[str, Any], name: str) -> str:
+def stored_text(row: Mapping[str, Any], name: str) -> str:
     """Return a text of a row, "" if it has none."""
     value = row.get(name)
     return value if isinstance(value, str) else ""
 
 
-def unfinished(status: Mapping[str, Any]) -> list[tuple[str, list[Row]]]:
+def unfinished_groups(status: Mapping[str, Any]) -> list[tuple[str, list[Row]]]:
     """Return (heading, rows) for each state that unfinished tasks have now."""
     rows: list[Row] = status["tasks"]["rows"] if status["tasks"] else []
     found = ((heading, [row for row in rows if row["state"] == state]) for state, heading in STATES)

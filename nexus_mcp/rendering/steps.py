@@ -42,7 +42,7 @@ def steps(graph: Mapping[str, Any]) -> Steps:
         if edge["from"] in before and (edge["to"] not in finished or edge["from"] in finished):
             before[edge["from"]].append(edge["to"])
     hindering = {node["id"] for node in graph["nodes"] if node["state"] == MISSING} if unfinished else set()
-    placed = _placed(open_ids, hindering, after, before)
+    placed = _place(open_ids, hindering, after, before)
     by_step: list[list[dict[str, Any]]] = [[] for _ in range(max(placed.values(), default=0))]
     for id_, node in nodes.items():
         if id_ in placed:
@@ -56,7 +56,7 @@ def steps(graph: Mapping[str, Any]) -> Steps:
     }
 
 
-def _placed(
+def _place(
     ids: set[Id], hindering: set[Id], after: Mapping[Id, Sequence[Id]], before: Mapping[Id, Sequence[Id]]
 ) -> dict[Id, int]:
     """Return the step of each of the `ids`, from 1, without the ids that wait for a cycle or for a `hindering` id."""

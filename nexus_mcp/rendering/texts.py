@@ -20,7 +20,7 @@ def visible(text: str) -> str:
     """Return `text` on one line: runs of white space as one blank, without those at the ends, and control and invisible
     characters as escapes.
     """
-    return _escaped(" ".join(text.split()))
+    return _escape(" ".join(text.split()))
 
 
 def visible_lines(text: str) -> list[str]:
@@ -28,10 +28,10 @@ def visible_lines(text: str) -> list[str]:
     characters as escapes. Line ends at the beginning and the end of `text` are dropped.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(_TAB).strip("\n").split("\n")
-    return [_escaped(line.rstrip()) for line in lines]
+    return [_escape(line.rstrip()) for line in lines]
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Return `text` with control, bidirectional and other invisible characters, except _JOINERS, as escapes."""
     if text.isprintable() and text.isascii():
         return text

@@ -89,7 +89,7 @@ class Attempts:
             if stage.name == "judge":
                 outcome = judge(record, facts, self.run.config)
                 if isinstance(outcome, Outcome):
-                    self._emit(judged(outcome))
+                    self._emit(judged_event(outcome))
                     self._write("result.json", asdict(outcome))
                 return outcome
             await self._perform(record, stage)
@@ -99,7 +99,7 @@ class Attempts:
             case "worktree":
                 await self._worktree(record)
             case "await":
-                await self._interrupted(record)
+                await self._end_interrupted(record)
             case "advise":
                 await self._advise(record)
             case "session":
@@ -134,7 +134,7 @@ class Attempts:
     async def _worktree(self, record: AttemptRecord) -> None:
         run, number = self.run, record.attempt.number
         repository = run.repository
-        await run.log.flushed()
+        await run.log.flush()
         path = await run.pool.take(self.id, number, record.base, run.config.link)
         fence = run.state.seq
         lease = {"run": run.state.run, "task": self.id, "attempt": number, "fence": fence}
@@ -148,7 +148,7 @@ class Attempts:
                 break
         self._emit(ev.WorktreeMade(path=path, branch=repository.branch(self.id, number), fence=fence))
 
-    async def _interrupted(self, record: AttemptRecord) -> None:
+    async def _end_interrupted(self, record: AttemptRecord) -> None:
         """End a session whose executor died or was stopped, commit the session's work, and log that the attempt
         continues.
         """
@@ -162,7 +162,7 @@ class Attempts:
 
     async def _advise(self, record: AttemptRecord) -> None:
         stage = Stage("session", "advisor", agent=routing.advisor(self.owner or ""))
-        result = await self._started(record, self._request(record, stage, ""))
+        result = await self._start(record, self._request(record, stage, ""))
         if await self.is_touched(record):
             await self.set_aside(record, stage.agent)
         self._emit(ev.Collected(last_message=result.last_message[-_ADVICE_SHOWN:]))
@@ -177,9 +177,9 @@ class Attempts:
         elif is_resumed:
             prompt = briefs.mend_prompt(record.mending, record.mending_why)
         request = self._request(record, stage, prompt, resume=stage.resume if is_resumed else "")
-        await self._started(record, request)
+        await self._start(record, request)
 
-    async def _started(self, record: AttemptRecord, request: SessionRequest) -> Result:
+    async def _start(self, record: AttemptRecord, request: SessionRequest) -> Result:
         run = self.run
         environ = environment(tuple(run.config.strip_env), **request.environ)
         before = await checkout_guard.record(run)
@@ -187,7 +187,7 @@ class Attempts:
             place = Place(
                 *(run.driver(self._harness(record, request.role)), request, folder, self.id, record.attempt.number),
                 *(guards_from(run.config.guards_for(request.model), os.environ), run.config.session_timeout_s, environ),
-                flushed=run.log.flushed,
+                flushed=run.log.flush,
                 wrap=await sandbox.around(run.repository, run.config, request.folder, request.scratch),
                 redactor=run.redactor,
                 is_forbidden=self._judge_of_tools(request),
@@ -196,7 +196,7 @@ class Attempts:
                 nudged=frozenset(record.nudges),
                 used=record.used,
             )
-            result = await run_session(place, self._priced, run.stop)
+            result = await run_session(place, self._log_with_price, run.stop)
         await self._check_checkout(before)
         return result
 
@@ -214,7 +214,7 @@ class Attempts:
             self._emit(ev.Guard(name="checkout_changed", value=", ".join(changed)))
             raise checkout_guard.CheckoutChanged(changed)
 
-    def _priced(self, event: ev.Event) -> None:
+    def _log_with_price(self, event: ev.Event) -> None:
         """Add an event of a session to the log; if the harness reports no cost, compute the cost from `run.prices`."""
         if isinstance(event, ev.Usage) and event.cost_usd is None:
             event = event.model_copy(update={"cost_usd": self.run.config.cost(self.record.model, event)})
@@ -241,12 +241,12 @@ class Attempts:
         commit, refused = await repository.collect(
             record.worktree, self._message(stage.role), self.run.config.link, hooks=hooks, wrap=wrap
         )
-        files, diff = await repository.changed(before, commit)
+        files, diff = await repository.diff(before, commit)
         if record.mending_why in ("merge-conflict", "regression"):  # the tree also has the merged work of other tasks
             files = await self._mended_files(before, commit, files)
         self._emit(ev.Collected(files=files, commit=commit, last_message=message, refused=refused[-4000:]))
         if before != record.base:
-            _, diff = await repository.changed(record.base, commit)
+            _, diff = await repository.diff(record.base, commit)
         if len(diff) < _DIFF_LIMIT:
             with self._folder() as folder:
                 write_file(folder, "diff.patch", run_bytes(self.run, diff), is_kept=False)
@@ -260,8 +260,8 @@ class Attempts:
         """
         repository = self.run.repository
         merged = await self._common(await repository.head(f"refs/heads/{repository.integration}"), commit)
-        others, _ = await repository.changed(merged, commit)
-        own, _ = await repository.changed(await self._common(merged, before), before)
+        others, _ = await repository.diff(merged, commit)
+        own, _ = await repository.diff(await self._common(merged, before), before)
         return [name for name in others if name in files or name not in own]
 
     async def _common(self, first: str, second: str) -> str:
@@ -297,7 +297,7 @@ class Attempts:
         for _ in range(2):
             verdict_files.remove(record.worktree)  # the owner's session may have written a verdict file
             request = self._request(record, stage, "", diff=diff[-_DIFF_SHOWN:])
-            result = await self._started(record, request)
+            result = await self._start(record, request)
             found, fault = verdict_files.take(record.worktree, result.last_message)
             if await self.is_touched(record):
                 await self.set_aside(record, stage.agent)
@@ -425,7 +425,7 @@ def run_bytes(run: Run, text: str) -> bytes:
     return run.redactor.data(text.encode("utf-8", "surrogateescape"))
 
 
-def judged(outcome: Outcome) -> ev.Judged:
+def judged_event(outcome: Outcome) -> ev.Judged:
     """Return the `judged` event for an outcome."""
     return ev.Judged(ok=outcome.ok, category=outcome.category, reason=outcome.reason, failures=outcome.failures)
 

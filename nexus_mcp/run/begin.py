@@ -52,7 +52,7 @@ _CLOCK_ERROR_S = 1.0
 _NEXT = "Continue it with nexus-mcp run; nexus-mcp run --new begins another run."
 
 
-def unfinished(state: Folder) -> str:
+def unfinished_run(state: Folder) -> str:
     """Return the id of the newest run if it is unfinished, else "".
 
     A run that was completed or failed is finished, unless a request such as `run retry` waits for it. A run that was
@@ -71,7 +71,7 @@ def unfinished(state: Folder) -> str:
 
 
 @asynccontextmanager
-async def begun(
+async def open_run(
     *, workspace: Workspace, store: Store, config: RunConfig, options: Options, catalog: Catalog, is_new: bool = False
 ) -> AsyncIterator[Run]:
     """Hold the lock of runs and open a run: the unfinished one unless `is_new`, else a new one from `options.base` or
@@ -88,7 +88,7 @@ async def begun(
         state = stack.enter_context(store.state())
         assert state is not None
         lock = stack.enter_context(RunLock(state))
-        left = unfinished(state)
+        left = unfinished_run(state)
         if left:
             _check_dead(state, left)
         known = "" if is_new else left
@@ -179,14 +179,14 @@ async def _check_same(header: dict[str, Any], options: Options, repository: Repo
     mine = None if options.tasks is None else list(options.tasks)
     if mine is not None and mine != theirs:
         raise UsageError(
-            f"The run {header['id']} is not finished, and works on {_named(theirs)}.",
+            f"The run {header['id']} is not finished, and works on {_name_tasks(theirs)}.",
             next_step=_NEXT,
         )
     if options.base and await repository.head(options.base) != header["base"]:
         raise UsageError(f"The run {header['id']} is not finished, and began at another commit.", next_step=_NEXT)
 
 
-def _named(tasks: Sequence[int] | None) -> str:
+def _name_tasks(tasks: Sequence[int] | None) -> str:
     return "all tasks" if tasks is None else f"the tasks {', '.join(map(str, tasks))}"
 
 

@@ -36,9 +36,9 @@ if sys.version_info < (3, 12):
                 super().add_child_handler(pid, callback, *args)
                 return
             loop = asyncio.get_running_loop()
-            loop.add_reader(fd, self._ended, loop, fd, pid, callback, args)
+            loop.add_reader(fd, self._reap, loop, fd, pid, callback, args)
 
-        def _ended(
+        def _reap(
             self,
             loop: asyncio.AbstractEventLoop,
             fd: int,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from nexus_mcp.errors import NexusError, UsageError
 from nexus_mcp.run import collecting, control, dead_executor
-from nexus_mcp.run.begin import unfinished
+from nexus_mcp.run.begin import unfinished_run
 from nexus_mcp.run.config import RunConfig
 from nexus_mcp.run.git import Git
 from nexus_mcp.run.projection import project
@@ -26,7 +26,7 @@ def old_runs(state: Folder, days: int | None, now: float) -> list[str]:
     `nexus-mcp run` would continue is never among them. Raise PathRefused, StorageError.
     """
     names = run_ids(state)
-    open_run = unfinished(state)
+    open_run = unfinished_run(state)
     if days is None:
         return [name for name in names[:-KEPT] if name != open_run]
     return [name for name in names if name != open_run and now - _last_change(state, name) > days * _DAY_S]
@@ -90,7 +90,7 @@ async def clean(state: Folder, root: str, worktrees: str, name: str) -> list[str
     """
     if not is_run_id(name) or name not in run_ids(state):
         raise UsageError(f"There is no run {name!r}.", next_step="nexus-mcp run list shows them.")
-    if name == unfinished(state):
+    if name == unfinished_run(state):
         raise UsageError(f"{name} is not finished.", next_step="nexus-mcp run continues it; --new abandons it.")
     repository = Repository(root, name, _worktrees_of(state, name, worktrees))
     left = await _remove_git(repository)

@@ -73,7 +73,7 @@ async def hold_branch(git: Git, admin: str, branch: str) -> None:
     await git.run("symbolic-ref", "HEAD", branch)
 
 
-def embedded(output: str) -> list[str]:
+def embedded_folders(output: str) -> list[str]:
     """Return the folders that are repositories of their own, as `git add` names them in its messages."""
     found = (first or second for first, second in _EMBEDDED.findall(output))
     return list(dict.fromkeys(name.rstrip("/") for name in found))

@@ -314,7 +314,7 @@ def _after(task: Task, attempts: tuple[Attempt, ...], last: Attempt, outcome: Ou
         if category in ("environment", "harness-failure"):
             return _same_tier(last, attempts, ())
         return _same_tier_or_end(task, attempts, last, config, last.strategy, base="integration")
-    return _escalated(task, attempts, last, config)
+    return _escalate(task, attempts, last, config)
 
 
 def _may_mend(rule: Rule, last: Attempt, outcome: Outcome, config: RunConfig) -> bool:
@@ -339,7 +339,7 @@ def _times(attempts: tuple[Attempt, ...], category: Category) -> int:
     return count
 
 
-def used(attempts: tuple[Attempt, ...], tier: Tier) -> int:
+def count_used(attempts: tuple[Attempt, ...], tier: Tier) -> int:
     """Return how many attempts count for the budget of a tier. A harness-failure counts only if the attempt before it
     ended with a harness-failure, too.
     """
@@ -353,7 +353,7 @@ def used(attempts: tuple[Attempt, ...], tier: Tier) -> int:
     return count
 
 
-def _escalated(task: Task, attempts: tuple[Attempt, ...], last: Attempt, config: RunConfig) -> Action:
+def _escalate(task: Task, attempts: tuple[Attempt, ...], last: Attempt, config: RunConfig) -> Action:
     tier = _next_tier(attempts, last, config)
     if tier is None:
         return _end(task, attempts, config)
@@ -369,7 +369,7 @@ def _next_tier(attempts: tuple[Attempt, ...], last: Attempt, config: RunConfig) 
     names = [one.tier for one in config.tiers]
     at = names.index(last.tier) if last.tier in names else 0
     for budget in config.tiers[at : None if config.escalate else at + 1]:
-        if used(attempts, budget.tier) < budget.attempts:
+        if count_used(attempts, budget.tier) < budget.attempts:
             return budget.tier
     return None
 

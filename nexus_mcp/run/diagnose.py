@@ -51,9 +51,9 @@ def diagnose(
         *_executor(state, log, facts),
         *_limits(state, log),
         *(finding for task in state.tasks.values() for finding in _task(task, log)),
-        *_stalled(state, tasks),
+        *_diagnose_stall(state, tasks),
         *_flaky(log),
-        *_recovered(state, log),
+        *_diagnose_recovery(state, log),
     ]
 
 
@@ -151,7 +151,7 @@ def _task(task: TaskRecord, log: Sequence[ev.AnyEvent]) -> Iterator[Diagnosis]:
         )
 
 
-def _stalled(state: RunRecord, tasks: Sequence[Mapping[str, Any]]) -> Iterator[Diagnosis]:
+def _diagnose_stall(state: RunRecord, tasks: Sequence[Mapping[str, Any]]) -> Iterator[Diagnosis]:
     blocked = [record for record in state.tasks.values() if record.state == "blocked"]
     done = {task["id"] for task in tasks if task.get("status") == COMPLETED}
     for record in blocked:
@@ -184,7 +184,7 @@ def _flaky(log: Iterable[ev.AnyEvent]) -> Iterator[Diagnosis]:
             )
 
 
-def _recovered(state: RunRecord, log: Iterable[ev.AnyEvent]) -> Iterator[Diagnosis]:
+def _diagnose_recovery(state: RunRecord, log: Iterable[ev.AnyEvent]) -> Iterator[Diagnosis]:
     found = [event for event in log if isinstance(event, ev.OrphanEnded | ev.Mended | ev.Escalated)]
     solved = [event for event in found if event.task is None or state.task(event.task).state == "completed"]
     if solved:

@@ -38,7 +38,7 @@ from nexus_mcp.run.merging import merge, take_integration
 from nexus_mcp.run.outcome import Outcome
 from nexus_mcp.run.planning import plan_attempt
 from nexus_mcp.run.projection import TaskRecord
-from nexus_mcp.run.questions import Questions, Unanswered
+from nexus_mcp.run.questions import Questions, QuestionUnanswered
 from nexus_mcp.run.ready import FilesOfTasks, plan
 from nexus_mcp.run.run_folder import LogLost
 from nexus_mcp.run.setup import CLIENT, Run
@@ -86,7 +86,7 @@ class LocalEngine:
         Raise NexusError as the store, git and the log do, and any exception with which a task ended the run.
         """
         run = self.run
-        limits.restore(run, self._spent())
+        limits.restore(run, self._usage())
         self._questions.restore()
         try:
             await run.repository.writer.open(run.repository.git)
@@ -100,7 +100,7 @@ class LocalEngine:
                     self._start_ready()
                 if not self._working or run.stop.is_set():
                     break
-                await run.log.flushed()
+                await run.log.flush()
                 await asyncio.wait(self._working.values(), timeout=POLL_S, return_when=asyncio.FIRST_COMPLETED)
                 await self._reap()
                 await self._see_hand_edits()
@@ -158,7 +158,7 @@ class LocalEngine:
                 if not await self._step(attempts, record, action):
                     return
                 was_full = False
-            except Unanswered:
+            except QuestionUnanswered:
                 return
             except (NexusError, OSError) as error:
                 if isinstance(error, LogLost) or not is_full(error):
@@ -170,7 +170,7 @@ class LocalEngine:
 
     def _decide(self, attempts: Attempts) -> Action | None:
         record = self.run.state.task(attempts.id)
-        return decide(self._facts(attempts, record), record.facts(), self.run.config, self._spent())
+        return decide(self._facts(attempts, record), record.facts(), self.run.config, self._usage())
 
     async def _step(  # noqa: PLR0912 - a case for each action
         self, attempts: Attempts, record: TaskRecord, action: Action | None
@@ -235,9 +235,9 @@ class LocalEngine:
         can_resume = run.driver(harness).can_resume
         return Task(attempts.id, chosen, attempts.category == "do" and chosen != "none", can_resume)
 
-    def _spent(self) -> Limits:
+    def _usage(self) -> Limits:
         """Return what the run has used; `minutes` counts from the start of this executor."""
-        return self.run.state.spent(milliseconds(self.run.state.executor_since, times.stamp(time.time())) / 60_000)
+        return self.run.state.usage(milliseconds(self.run.state.executor_since, times.stamp(time.time())) / 60_000)
 
     async def _begin(self, attempts: Attempts, record: TaskRecord, action: Start) -> None:
         """Set the task in progress, and plan an attempt."""
@@ -251,7 +251,7 @@ class LocalEngine:
         self.run.emit(ev.Mended(findings=action.findings, task=attempts.id, attempt=number))
 
     async def _complete(self, id_: int) -> None:
-        await self.run.log.flushed()
+        await self.run.log.flush()
         await self._set_status(id_, COMPLETED)
         self.run.emit(ev.TaskDone(task=id_))
 
@@ -287,7 +287,7 @@ class LocalEngine:
             answer = await self._questions.ask(question, attempts.id, self._number(attempts.id))
             if answer is not None and triggers.read(again.trigger, answer) == "continue":
                 return True  # `_obey` raised the limit
-            limits.emit(self.run, self._spent())
+            limits.emit(self.run, self._usage())
             self.run.emit(ev.Paused(reason=again.question))
             self._is_over = True
             return False
@@ -355,9 +355,9 @@ class LocalEngine:
             if working.done():
                 del self._working[id_]
                 if not working.cancelled() and working.exception() is not None:
-                    await self._stumbled(id_, working.exception())
+                    await self._pause_for_error(id_, working.exception())
 
-    async def _stumbled(self, id_: int, error: BaseException | None) -> None:
+    async def _pause_for_error(self, id_: int, error: BaseException | None) -> None:
         """Pause a task whose attempt failed by a NexusError or OSError, such as a fault of git or of the disk.
 
         CheckoutChanged pauses the run, too. LogLost and any other exception end the run.
@@ -404,8 +404,8 @@ class LocalEngine:
                 return
             run.emit(ev.TaskRetried(task=id_, tier=value.get("tier"), fresh=bool(value.get("fresh"))))
         elif kind == "answer":
-            self._questions.answered(value["id"], value["text"], str(value.get("by", "person")))
-            limits.raise_answered(run, self._spent())
+            self._questions.record_answer(value["id"], value["text"], str(value.get("by", "person")))
+            limits.raise_answered(run, self._usage())
 
     def _status(self) -> ev.RunStatus:
         """Return the status of a run that is stopped, or in which nothing runs and nothing is ready."""

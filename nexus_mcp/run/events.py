@@ -419,14 +419,14 @@ def render(event: Event) -> bytes:
 
 def encodable(event: Event) -> Event:
     """Return the event with backslash escapes for characters that UTF-8 cannot encode, such as bytes of a file name."""
-    found: Event = type(event).model_validate(escaped(event.model_dump()))
+    found: Event = type(event).model_validate(escape(event.model_dump()))
     return found
 
 
-def escaped(value: Any) -> Any:
+def escape(value: Any) -> Any:
     """Return a JSON value with backslash escapes for characters that UTF-8 cannot encode."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):
-        return {escaped(key): escaped(one) for key, one in value.items()}
-    return [escaped(one) for one in value] if isinstance(value, list) else value
+        return {escape(key): escape(one) for key, one in value.items()}
+    return [escape(one) for one in value] if isinstance(value, list) else value

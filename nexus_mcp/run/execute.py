@@ -74,10 +74,10 @@ async def execute(run: Run, front: Front, *, signalled: Callable[[], bool] = boo
     run.listeners.append(front.event)
     with run.store.state() as state:
         assert state is not None
-        return await _executed(run, front, state, signalled)
+        return await _execute(run, front, state, signalled)
 
 
-async def _executed(run: Run, front: Front, state: Folder, signalled: Callable[[], bool]) -> Result:
+async def _execute(run: Run, front: Front, state: Folder, signalled: Callable[[], bool]) -> Result:
     watch_children()
     registry, leases = Registry(state, run), Leases(state, run)
     await registry.end_orphans()
@@ -95,7 +95,7 @@ async def _executed(run: Run, front: Front, state: Folder, signalled: Callable[[
     status.write()
     async with _beating(status):
         try:
-            return await _worked(run, front, state, engine, signalled)
+            return await _work(run, front, state, engine, signalled)
         finally:
             status.close()
             leases.write()
@@ -118,7 +118,7 @@ async def _beating(status: StatusWriter) -> AsyncIterator[None]:
         await asyncio.gather(beating, return_exceptions=True)
 
 
-async def _worked(run: Run, front: Front, state: Folder, engine: LocalEngine, signalled: Callable[[], bool]) -> Result:
+async def _work(run: Run, front: Front, state: Folder, engine: LocalEngine, signalled: Callable[[], bool]) -> Result:
     changed = await changed_unseen(run) if run.state.was_killed else []
     if changed:
         run.emit(ev.Paused(reason=str(CheckoutChanged(changed, UNSEEN))))
@@ -176,7 +176,7 @@ async def _check_all(run: Run, result: Result) -> None:
     commit = run.state.integration
     if run.config.regression != "end" or not commit or run.state.verified == commit or run.stop.is_set():
         return
-    if run.state.is_checkout_changed or await _moved(run):
+    if run.state.is_checkout_changed or await _is_moved(run):
         return  # the branch is not merged then, and checks could run files that another program wrote
     checking = asyncio.create_task(_last_checks(run, commit))
     if not await _unless_stopped(run, checking):
@@ -187,7 +187,7 @@ async def _check_all(run: Run, result: Result) -> None:
         result.status = "failed"
 
 
-async def _moved(run: Run) -> bool:
+async def _is_moved(run: Run) -> bool:
     return await run.repository.head(f"refs/heads/{run.repository.integration}") != run.state.integration
 
 
@@ -218,7 +218,7 @@ async def _merge(run: Run, front: Front, result: Result) -> None:
     if run.state.is_checkout_changed:
         result.merge = "your checkout changed, so look at it first"
         return
-    if await _moved(run):
+    if await _is_moved(run):
         result.merge = f"{repository.integration} is not where the run left it"
         return
     branch = str(read_json(run.folder, HEADER).get("branch", ""))
@@ -229,7 +229,7 @@ async def _merge(run: Run, front: Front, result: Result) -> None:
     if not found.commits and not found.problem:
         result.merge_is_open, result.is_merged = False, True
         return
-    result.merge = found.problem or final_merge.unverified(run.config, run.state)
+    result.merge = found.problem or final_merge.why_unverified(run.config, run.state)
     if result.merge:
         return
     if mode == "ask":

@@ -59,7 +59,7 @@ async def readiness(repository: Repository, branch: str, new: str) -> Readiness:
     return Readiness(branch, commits)
 
 
-def unverified(config: RunConfig, state: RunRecord) -> str:
+def why_unverified(config: RunConfig, state: RunRecord) -> str:
     """Return why the work of a run may not be merged, "" if it may. With `regression: end` the last checks have to pass
     on exactly the commit to be merged.
     """
@@ -87,7 +87,7 @@ async def fast_forward(repository: Repository, new: str, folder: Folder) -> str:
         try:
             await Git(repository.root, hooks).run("merge", "--ff-only", "--quiet", new)
         except GitFailed as error:
-            return await _stopped(repository, folder, error)
+            return await _put_back(repository, folder, error)
         interrupted_merge.end(folder)
     except (GitFailed, StorageError, PathRefused, OSError) as error:
         return _sentence(error)
@@ -102,10 +102,10 @@ async def go_on(repository: Repository, folder: Folder) -> str:
         left = await interrupted_merge.put_back(repository, folder)
     except (GitFailed, StorageError, PathRefused, OSError) as error:
         return _sentence(error)
-    return _unfinished(left) if left else ""
+    return _unfinished_text(left) if left else ""
 
 
-async def _stopped(repository: Repository, folder: Folder, error: GitFailed) -> str:
+async def _put_back(repository: Repository, folder: Folder, error: GitFailed) -> str:
     """Put the checkout back after git failed within a move, and return why it failed.
 
     Raise GitFailed, StorageError, PathRefused, OSError.
@@ -116,12 +116,12 @@ async def _stopped(repository: Repository, folder: Folder, error: GitFailed) -> 
     reported = " ".join((error.output or str(error)).split())[:_REPORTED].rstrip(".")
     why = f"The disk is full: {reported}." if is_full(error) else f"git reports: {reported}."
     if left:
-        return f"{why} {_unfinished(left)}"
+        return f"{why} {_unfinished_text(left)}"
     is_cut = is_full(error) or _CUT in error.output
     return f"{why} Your checkout is as it was. {GO_ON_MERGE if is_cut else ''}".rstrip()
 
 
-def _unfinished(left: Sequence[str]) -> str:
+def _unfinished_text(left: Sequence[str]) -> str:
     return (
         "git stopped while it wrote the files of your checkout, and these are not as they were: "
         f"{join_first(left, _SHOWN)}. Do not commit them. {GO_ON_MERGE}"

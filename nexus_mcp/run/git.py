@@ -92,12 +92,12 @@ class Git:
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
             if isinstance(error, TimeoutError):
-                raise GitFailed(words, -signal.SIGKILL, late()) from error
+                raise GitFailed(words, -signal.SIGKILL, late_text()) from error
             raise
         finally:
             watching.cancel()
         if watching.done() and not watching.cancelled() and (pipe := watching.result()):
-            raise GitFailed(words, -signal.SIGKILL, awaited(pipe))
+            raise GitFailed(words, -signal.SIGKILL, awaited_text(pipe))
         return process.returncode or 0, out.decode(errors="surrogateescape"), err.decode(errors="replace")
 
     async def out(self, *words: str) -> str:
@@ -124,12 +124,12 @@ async def watch(process: asyncio.subprocess.Process, folder: str) -> str:
                 return pipe
 
 
-def late() -> str:
+def late_text() -> str:
     """Return the message about a git that was ended after LIMIT_S seconds."""
     return f"it did not end within {LIMIT_S:.0f} seconds"
 
 
-def awaited(pipe: str) -> str:
+def awaited_text(pipe: str) -> str:
     """Return the message about a git that waits for a pipe."""
     return f"{pipe} is no plain file, and git would wait for it forever"
 

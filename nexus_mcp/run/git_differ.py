@@ -32,7 +32,7 @@ class Differ:
         self._is_open = False
         await self._process.end()
 
-    async def changed(self, git: Git, base: str, commit: str) -> tuple[list[str], str]:
+    async def diff(self, git: Git, base: str, commit: str) -> tuple[list[str], str]:
         """Return (the paths that differ between two commits, the patch). Raise GitFailed."""
         if self._is_open:
             async with self._process.lock:

@@ -48,7 +48,7 @@ class Folders:
             return None
         found = text_if_there(os.path.join(self.common, name)).strip()
         if not found:
-            found = _packed(text_if_there(os.path.join(self.common, "packed-refs"), limit=-1)).get(name, "")
+            found = _parse_packed(text_if_there(os.path.join(self.common, "packed-refs"), limit=-1)).get(name, "")
         return found if not found or _HEX.fullmatch(found) else None
 
     def refs(self) -> dict[str, str]:
@@ -63,7 +63,7 @@ class Folders:
                 if value or os.path.lexists(path):
                     own[os.path.relpath(path, folder)] = value
         # Read packed-refs after the files of single refs: `git gc` removes such a file only after it packed the ref.
-        packed = _packed(text_if_there(os.path.join(self.common, "packed-refs"), limit=-1))
+        packed = _parse_packed(text_if_there(os.path.join(self.common, "packed-refs"), limit=-1))
         return {name: value for name, value in {**packed, **own}.items() if not name.startswith(RUN_REFS)}
 
 
@@ -97,7 +97,7 @@ async def has_commit_hooks(root: str) -> bool:
     return is_tracked or any(os.access(os.path.join(folder, name), os.X_OK) for name in COMMIT_HOOKS)
 
 
-async def staged(root: str) -> str:
+async def index_digest(root: str) -> str:
     """Return a digest of the entries of the index of a checkout. Raise GitFailed.
 
     The entries are read again only if the file of the index changed since the last call or shortly before it.
@@ -135,7 +135,7 @@ def signature(path: str) -> tuple[int, ...]:
     return (info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
 
 
-def _packed(text: str) -> dict[str, str]:
+def _parse_packed(text: str) -> dict[str, str]:
     rows = (line.partition(" ") for line in text.split("\n") if line and line[0] not in "#^")
     return {name: value for value, _, name in rows}
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 
 from nexus_mcp.run import git as run_git
-from nexus_mcp.run.git import Git, GitFailed, awaited, environment, late, options, watch
+from nexus_mcp.run.git import Git, GitFailed, awaited_text, environment, late_text, options, watch
 
 _LIMIT = 1 << 20
 _CHUNK = 1 << 16
@@ -72,7 +72,7 @@ class GitProcess:
         except BaseException as error:
             await self.end()
             if isinstance(error, TimeoutError):
-                raise GitFailed(self._words, -signal.SIGKILL, late()) from error
+                raise GitFailed(self._words, -signal.SIGKILL, late_text()) from error
             raise
         finally:
             watching.cancel()
@@ -83,7 +83,7 @@ class GitProcess:
             printed = self._errors.result() if self._errors.done() else ""
             await self.end()
             pipe = watching.result() if watching.done() and not watching.cancelled() else ""
-            raise GitFailed(self._words, code, awaited(pipe) if pipe else printed)
+            raise GitFailed(self._words, code, awaited_text(pipe) if pipe else printed)
         return found
 
     async def end(self) -> None:

@@ -100,10 +100,10 @@ def _is_intent(value: Any) -> bool:
 
 async def _changes(git: Git, old: str, new: str) -> list[Change]:
     rows = await git.names("diff-tree", "-r", "--raw", "--no-renames", old, new)
-    return list(_parsed(iter(rows)))
+    return list(_parse(iter(rows)))
 
 
-def _parsed(rows: Iterator[str]) -> Iterator[Change]:
+def _parse(rows: Iterator[str]) -> Iterator[Change]:
     """Yield the changes of `diff-tree --raw -z`: each is a row of modes, ids and letter, and a row with the path."""
     for row in rows:
         words = row.split()

@@ -47,7 +47,7 @@ def judge(record: AttemptRecord, facts: Facts, config: RunConfig) -> Outcome | s
     if setup:
         last_setup = setup[-1]
         why = environment_faults.check_fault("run.setup", last_setup.code, last_setup.summary)
-        return _failed("environment", f"Setup failed. {why}" if why else f"Setup failed: {last_setup.summary}")
+        return _failure("environment", f"Setup failed. {why}" if why else f"Setup failed: {last_setup.summary}")
     last = next((session for session in reversed(record.sessions) if session.role in AUTHORS), None)
     ended = _session_outcome(last) if last is not None else None
     if ended is not None:
@@ -67,23 +67,23 @@ def _session_outcome(last: SessionRecord) -> Outcome | None:
         return outside
     if last.guard or last.signal is not None or last.code != 0:
         how = last.guard or (f"signal {last.signal}" if last.signal is not None else f"exit code {last.code}")
-        return _failed("session-failure", f"The session ended by {how}. {last.error}")
+        return _failure("session-failure", f"The session ended by {how}. {last.error}")
     if not last.is_done:
-        return _failed("harness-failure", "The harness ended without reporting the end of its session.")
+        return _failure("harness-failure", "The harness ended without reporting the end of its session.")
     question = briefs.question_in(last.last_message)
-    return None if question is None else _failed("blocked", question)
+    return None if question is None else _failure("blocked", question)
 
 
 def _outside_failure(session: SessionRecord) -> Outcome | None:
     """Return a failure that the agent did not cause: the harness cannot work here, or its account reached a limit."""
     if session.code and environment_faults.names_full_disk(session.error):
-        return _failed("environment", f"The disk is full: {session.error} {environment_faults.GO_ON}")
+        return _failure("environment", f"The disk is full: {session.error} {environment_faults.GO_ON}")
     if session.failure == "environment" and session.code == environment_faults.NOT_FOUND:
-        return _failed("environment", f"The harness cannot be started: {session.error or 'command not found'}")
+        return _failure("environment", f"The harness cannot be started: {session.error or 'command not found'}")
     if session.failure == "environment":
-        return _failed("environment", session.error or "The harness cannot work here: is it logged in?")
+        return _failure("environment", session.error or "The harness cannot work here: is it logged in?")
     if session.failure == "limit":
-        return _failed("limit", session.error or "The account of the harness has reached a limit.")
+        return _failure("limit", session.error or "The account of the harness has reached a limit.")
     return None
 
 
@@ -94,23 +94,23 @@ def _work_outcome(record: AttemptRecord, facts: Facts, config: RunConfig) -> Out
     chosen = record.attempt.strategy
     refused = next((session.refused for session in record.sessions if session.refused), "")
     if refused:  # some or all of the work is not committed, so no other fault is searched
-        return _failed("tests-failing", f"The work cannot be committed: {refused}")
+        return _failure("tests-failing", f"The work cannot be committed: {refused}")
     for session in record.sessions:
         wrong = routing.violations(session.files, session.role, chosen, config)
         if wrong:
-            return _failed(
+            return _failure(
                 "isolation-violation", f"The session {session.role} changed files that it may not: {_list(wrong)}"
             )
     if record.files and not facts.may_edit:
-        return _failed("capability-violation", f"The agent may not edit files, and changed {_list(record.files)}")
+        return _failure("capability-violation", f"The agent may not edit files, and changed {_list(record.files)}")
     used = [tool for session in record.sessions if session.role in AUTHORS for tool in session.forbidden]
     if used:
-        return _failed("capability-violation", f"The agent used tools that it may not use: {_list(used)}")
+        return _failure("capability-violation", f"The agent used tools that it may not use: {_list(used)}")
     if facts.is_work and not record.files:
-        return _failed("no-change", "No file was changed, and the acceptance of the task asks for a change.")
+        return _failure("no-change", "No file was changed, and the acceptance of the task asks for a change.")
     writers = [session for session in record.sessions if session.role == "test-writer"]
     if writers and not record.round and not any(routing.has_tests(session.files, config) for session in writers):
-        return _failed("no-tests", "The test session made no test file.")
+        return _failure("no-tests", "The test session made no test file.")
     return None
 
 
@@ -119,7 +119,7 @@ def _checks_outcome(record: AttemptRecord, facts: Facts) -> Outcome | str:
     if failing:
         faults = (environment_faults.check_fault(one.name, one.code, one.summary) for one in failing)
         if outside := next(filter(None, faults), ""):
-            return _failed("environment", outside)
+            return _failure("environment", outside)
         numbers = [check.failures for check in failing if check.failures is not None]
         reason = "\n\n".join(f"{check.name} fails:\n{check.summary}" for check in failing)
         return Outcome("tests-failing", reason, sum(numbers) if len(numbers) == len(failing) else len(failing))
@@ -147,7 +147,7 @@ def _silent_reviewer(record: AttemptRecord) -> Outcome | None:
     return None if last is None or last.role in AUTHORS else _outside_failure(last)
 
 
-def _failed(category: Category, reason: str) -> Outcome:
+def _failure(category: Category, reason: str) -> Outcome:
     return Outcome(category, reason.strip())
 
 

@@ -84,9 +84,9 @@ def message(event: ev.AnyEvent) -> str:  # noqa: PLR0912 - a case for each event
         case ev.Guard():
             return f"guard {event.name}: {_short(str(event.value))}"
         case ev.ProcessEnded():
-            return _ended(event)
+            return _describe_end(event)
         case ev.Collected():
-            return _collected(event)
+            return _describe_collection(event)
         case ev.Check():
             return f"{'on the merged work so far, ' if event.task is None else ''}{_check(event)}"
         case ev.VerdictGiven():
@@ -143,14 +143,14 @@ def _model(model: str) -> str:
     return f", {model}" if model else ""
 
 
-def _ended(event: ev.ProcessEnded) -> str:
+def _describe_end(event: ev.ProcessEnded) -> str:
     how = f"signal {event.signal}" if event.signal is not None else f"exit code {event.code}"
     guard = f" by guard {event.guard}" if event.guard else ""
     done = "" if event.done else ", without reporting its end"
     return f"session ended{guard}: {how}{done}"
 
 
-def _collected(event: ev.Collected) -> str:
+def _describe_collection(event: ev.Collected) -> str:
     if event.refused:
         return f"not all work could be committed: {_short(event.refused)}"
     names = ", ".join(event.files[:5])

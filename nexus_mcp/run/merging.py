@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterable
 
 from nexus_mcp.run import events as ev
-from nexus_mcp.run.attempts import Attempts, judged
+from nexus_mcp.run.attempts import Attempts, judged_event
 from nexus_mcp.run.checkout_guard import CheckoutChanged
 from nexus_mcp.run.checks import CheckResult
 from nexus_mcp.run.commits import conflicts_of
@@ -49,7 +49,7 @@ async def merge(attempts: Attempts) -> None:
         if files:
             emit(ev.Conflict(files=files))
             reason = f"The merge into the integration branch conflicts in {join_first(files, 20)}."
-            emit(judged(Outcome("merge-conflict", reason)))
+            emit(judged_event(Outcome("merge-conflict", reason)))
             return
         if new == old:
             emit(ev.Merged(commit=old))
@@ -59,10 +59,10 @@ async def merge(attempts: Attempts) -> None:
             failing = [result for result, known in results if not result.ok and not known]
             if failing:
                 reason = "\n\n".join(f"{one.name} fails after the merge:\n{one.output}" for one in failing)
-                emit(judged(Outcome("regression", reason)))
+                emit(judged_event(Outcome("regression", reason)))
                 return
             _ratchet(run.baseline, [result for result, _ in results])
-        await run.log.flushed()
+        await run.log.flush()
 
         async def move() -> None:
             await repository.publish(old, new)

@@ -146,9 +146,9 @@ class Pool:
     def _start(self, work: Coroutine[Any, Any, _Worktree | None]) -> None:
         working = asyncio.create_task(self._carry_out(work))
         self._at_work.add(working)
-        working.add_done_callback(self._ended)
+        working.add_done_callback(self._forget)
 
-    def _ended(self, working: asyncio.Task[None]) -> None:
+    def _forget(self, working: asyncio.Task[None]) -> None:
         self._at_work.discard(working)
         if not self._is_closed:
             self._make_missing()

@@ -79,7 +79,7 @@ async def examine(subject: Subject) -> list[Item]:
     found += _of_tasks(subject)
     found += _of_harnesses(subject)
     wrong = sandbox.problem(subject.config)
-    found.append(_item("sandbox", not wrong, _named(subject.config.sandbox), wrong))
+    found.append(_item("sandbox", not wrong, _describe_sandbox(subject.config.sandbox), wrong))
     return [*found, *_of_questions(subject), _of_disk(subject), _of_links(subject)]
 
 
@@ -280,7 +280,7 @@ def only_harness_is_missing(items: Sequence[Item]) -> bool:
     return bool(blockers) and all(name.startswith(_HARNESS) for name in blockers)
 
 
-def _named(sandbox_: object) -> str:
+def _describe_sandbox(sandbox_: object) -> str:
     return "none: the guards see what an attempt does to your checkout" if sandbox_ == "none" else "found"
 
 

@@ -130,7 +130,7 @@ def _of_task(  # noqa: PLR0917
     command = driver(harness, config).command(request)
     folders = {"git": os.path.join(root, ".git"), "admin": "GIT-FOLDER", "worktree": _WORKTREE}
     others = (_WORKTREES, *global_config_files())
-    words = sandbox.wrapped(command.words, config, root=root, **folders, writable=(_SCRATCH,), others=others)
+    words = sandbox.wrap(command.words, config, root=root, **folders, writable=(_SCRATCH,), others=others)
     return TaskPreview(
         id=task["id"],
         title=str(task["title"]),

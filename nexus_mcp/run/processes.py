@@ -29,7 +29,7 @@ _EARLY_S = 0.5
 _GATE = 'IFS= read -r go || exit 125; exec "$@"'
 
 
-class Started:
+class StartedProcess:
     """A process of an attempt, in a POSIX session and process group of its own. `release` lets it begin."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:

@@ -176,7 +176,7 @@ class RunRecord:
         """Return the record of a task; an empty one for a task that the log does not name."""
         return self.tasks.get(id_, TaskRecord(id_))
 
-    def spent(self, minutes: float) -> Limits:
+    def usage(self, minutes: float) -> Limits:
         """Return what the run has used."""
         attempts = sum(len(task.attempts) for task in self.tasks.values())
         return Limits(self.cost_usd, minutes, attempts, self.is_cost_reported, self.cost_answer)
@@ -315,7 +315,7 @@ def _task(task: TaskRecord, event: ev.AnyEvent) -> TaskRecord:
             return replace(task, state="ready", reason="")
         case ev.AttemptPlanned():
             return replace(
-                task, state="running", attempts=(*task.attempts, _planned(task, event)), forced_tier=None, fresh=False
+                task, state="running", attempts=(*task.attempts, _plan(task, event)), forced_tier=None, fresh=False
             )
         case ev.TaskDone():
             return replace(task, state="completed", reason="by hand" if event.by_hand else "")
@@ -347,7 +347,7 @@ def _task(task: TaskRecord, event: ev.AnyEvent) -> TaskRecord:
     return replace(task, state=state, attempts=(*task.attempts[:-1], last))
 
 
-def _planned(task: TaskRecord, event: ev.AttemptPlanned) -> AttemptRecord:
+def _plan(task: TaskRecord, event: ev.AttemptPlanned) -> AttemptRecord:
     """Return the record of a new attempt. It inherits the security reasons of the work that it begins with."""
     assert event.attempt is not None
     before = next((one for one in reversed(task.attempts) if one.commit and one.commit == event.base), None)

@@ -14,7 +14,7 @@ from nexus_mcp.run.setup import Run
 from nexus_mcp.state import times
 
 
-class Unanswered(Exception):
+class QuestionUnanswered(Exception):
     """The run paused while a question waited. The question stays open, and is asked again when the run continues."""
 
 
@@ -37,7 +37,7 @@ class Questions:
         """Log a question, and return its answer. If no answer comes in time, log and return the fallback.
 
         Return None without waiting if the trigger is off. An open question of an earlier executor keeps its id. Raise
-        Unanswered if the run pauses, StorageError.
+        QuestionUnanswered if the run pauses, StorageError.
         """
         run = self._run
         known = [
@@ -61,7 +61,7 @@ class Questions:
         try:
             await asyncio.wait({waiting}, timeout=timeout)
             if waiting.cancelled():
-                raise Unanswered
+                raise QuestionUnanswered
             if waiting.done():  # also if the answer and the timeout came together
                 return waiting.result()
             fallback = triggers.fallback(ask.trigger, run.config.questions)
@@ -76,7 +76,7 @@ class Questions:
         for waiting in self._waiting.values():
             waiting.cancel()
 
-    def answered(self, id_: str, text: str, by: str) -> None:
+    def record_answer(self, id_: str, text: str, by: str) -> None:
         """Record the answer to a question; if its task is paused, the task continues. Ignore an answer to a question
         that is unknown or not open. If the question concerns the whole run, the answer counts for all waiting questions
         of the same trigger. Raise StorageError.
@@ -89,9 +89,9 @@ class Questions:
             questions = self._run.state.questions
             same += [one for one in self._waiting if one != id_ and questions[one].trigger == question.trigger]
         for one in same:
-            self._answered(self._run.state.questions[one], text, by)
+            self._log_answer(self._run.state.questions[one], text, by)
 
-    def _answered(self, question: ev.Question, text: str, by: str) -> None:
+    def _log_answer(self, question: ev.Question, text: str, by: str) -> None:
         self._run.emit(ev.Answered(id=question.id, answer=text, by=by, task=question.task, attempt=question.attempt))
         self._write(question.id)
         waiting = self._waiting.get(question.id)

@@ -78,7 +78,7 @@ def plan(
             continue
         if record.state in _RUNNING:
             continue
-        reason = _blocked(task, status, run, chosen)
+        reason = _why_blocked(task, status, run, chosen)
         if reason:
             blocked[id_] = reason
         elif all(_is_merged(dep, status, run) for dep in task.get("deps", ())):
@@ -117,7 +117,9 @@ def _covers(target: str, path: str) -> bool:
     return path == target or (target.endswith("/") and path.startswith(target))
 
 
-def _blocked(task: Mapping[str, Any], status: Mapping[Any, Any], run: RunRecord, chosen: Collection[int] | None) -> str:
+def _why_blocked(
+    task: Mapping[str, Any], status: Mapping[Any, Any], run: RunRecord, chosen: Collection[int] | None
+) -> str:
     for dep in task.get("deps", ()):
         if dep not in status:
             return f"it depends on task {dep}, which does not exist"

@@ -29,10 +29,10 @@ def markdown(state: RunRecord, document: Mapping[str, Any], log: Sequence[ev.Any
     lines += ["| Task | State | Agent | Attempts | Why |", "| --- | --- | --- | --- | --- |"]
     lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows(state, document)]
     steps = timelines(log)
-    for record in worked(state):
+    for record in attempted_tasks(state):
         lines += ["", f"## Task {record.id}: {_text(title_of(document, record.id))}", ""]
         lines += [f"- {_text(line)}" for line in steps.get(record.id, ())]
-    lines += ["", "## What is left", "", *[f"- {line}" for line in left(state, document, merge, _text)]]
+    lines += ["", "## What is left", "", *[f"- {line}" for line in remaining_steps(state, document, merge, _text)]]
     return "\n".join(lines) + "\n"
 
 
@@ -98,7 +98,7 @@ def _agent(attempt: AttemptRecord) -> str:
     return f"{attempt.agent or 'plain session'} ({attempt.harness}, {attempt.attempt.tier})"
 
 
-def worked(state: RunRecord) -> list[TaskRecord]:
+def attempted_tasks(state: RunRecord) -> list[TaskRecord]:
     """Return the tasks with an attempt in the order of their ids."""
     return [state.tasks[id_] for id_ in sorted(state.tasks) if state.tasks[id_].attempts]
 
@@ -112,7 +112,7 @@ def timelines(log: Iterable[ev.AnyEvent]) -> dict[int, list[str]]:
     return found
 
 
-def left(state: RunRecord, document: Mapping[str, Any], merge: str, text: Callable[[str], str]) -> list[str]:
+def remaining_steps(state: RunRecord, document: Mapping[str, Any], merge: str, text: Callable[[str], str]) -> list[str]:
     """Return a line for each task and step that is left, with commands, branches and paths between backticks, or the
     line "Nothing." if none is left. `text` escapes stored texts for the format of the report.
     """
@@ -125,15 +125,17 @@ def left(state: RunRecord, document: Mapping[str, Any], merge: str, text: Callab
         place = f" Its work is on `{last.branch}`" if last is not None and last.branch else ""
         where = f" and in `{last.worktree}`" if last is not None and last.worktree and record.state != "failed" else ""
         reason = text(record.reason) or "not started"
-        found.append(f"Task {task['id']} is {record.state}: {_ended(reason)}{place}{where}{'.' if place else ''}")
+        found.append(
+            f"Task {task['id']} is {record.state}: {_end_sentence(reason)}{place}{where}{'.' if place else ''}"
+        )
     if merge:
-        found.append(f"Your branch does not have this run yet: {_ended(text(merge))}")
+        found.append(f"Your branch does not have this run yet: {_end_sentence(text(merge))}")
     commands = next_commands(state, document, merge)
     found += [f"Go on: `{command}`" for command in commands]
     return found or ["Nothing."]
 
 
-def _ended(text: str) -> str:
+def _end_sentence(text: str) -> str:
     """Return a text with a full stop at its end, unless it already ends with punctuation."""
     return text if text.endswith((".", "?", "!")) else f"{text}."
 

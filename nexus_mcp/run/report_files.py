@@ -8,7 +8,7 @@ from typing import Any
 from nexus_mcp.errors import NexusError
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.projection import RunRecord
-from nexus_mcp.run.report import worked
+from nexus_mcp.run.report import attempted_tasks
 from nexus_mcp.run.report_html import html
 from nexus_mcp.run.run_folder import read_file, write_file
 from nexus_mcp.store.folder import Folder
@@ -29,7 +29,7 @@ def write(
 def _diffs(folder: Folder, state: RunRecord) -> dict[tuple[int, int], str]:
     """Return (task, attempt) -> its changes. Leave out attempts without a readable diff.patch."""
     found = {}
-    for record in worked(state):
+    for record in attempted_tasks(state):
         for one in record.attempts:
             number = one.attempt.number
             try:

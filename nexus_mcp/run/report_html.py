@@ -13,7 +13,7 @@ from nexus_mcp.log import printable
 from nexus_mcp.quoting import ESCAPED
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.projection import RunRecord
-from nexus_mcp.run.report import left, rows, status_line, timelines, title_of, worked
+from nexus_mcp.run.report import attempted_tasks, remaining_steps, rows, status_line, timelines, title_of
 
 _HEADS = ("Task", "State", "Agent", "Attempts", "Why")
 _STATES = frozenset(("completed", "failed", "paused", "blocked", "skipped", "running", "merging"))
@@ -52,28 +52,28 @@ def html(
     parts = [
         "<!doctype html><html lang=en><head><meta charset=utf-8>",
         '<meta name=viewport content="width=device-width,initial-scale=1">',
-        f"<title>{_shown(goal or state.run)}</title><style>{_STYLE}</style></head><body>",
-        f"<h1>{_shown(goal or state.run)}</h1><p>{_shown(status_line(state, document))}</p>",
-        f"<p class=soft>{_shown(state.run)}</p>" if goal else "",
+        f"<title>{_show(goal or state.run)}</title><style>{_STYLE}</style></head><body>",
+        f"<h1>{_show(goal or state.run)}</h1><p>{_show(status_line(state, document))}</p>",
+        f"<p class=soft>{_show(state.run)}</p>" if goal else "",
         f"<table><thead><tr>{''.join(f'<th>{name}</th>' for name in _HEADS)}</tr></thead><tbody>",
         *(_row(cells) for cells in rows(state, document)),
         "</tbody></table>",
     ]
     steps = timelines(log)
-    if tasks := worked(state):
+    if tasks := attempted_tasks(state):
         parts.append("<h2>What happened</h2>")
     for record in tasks:
-        title = f"Task {record.id}: {_shown(title_of(document, record.id))}"
+        title = f"Task {record.id}: {_show(title_of(document, record.id))}"
         mine = [(one.attempt.number, (diffs or {}).get((record.id, one.attempt.number), "")) for one in record.attempts]
         parts.append(f"<details><summary>{title}</summary>{_steps(steps.get(record.id, ()))}{_diffs(mine)}</details>")
-    what = "".join(f"<li>{_line(text)}</li>" for text in left(state, document, merge, _flat))
+    what = "".join(f"<li>{_line(text)}</li>" for text in remaining_steps(state, document, merge, _flat))
     parts.append(f"<h2>What is left</h2><ul>{what}</ul></body></html>\n")
     return "".join(parts)
 
 
 def _row(cells: Sequence[str]) -> str:
     named = zip(_HEADS, cells, strict=True)
-    return f"<tr>{''.join(f'<td data-name={name}{_class(cell)}>{_shown(cell)}</td>' for name, cell in named)}</tr>"
+    return f"<tr>{''.join(f'<td data-name={name}{_class(cell)}>{_show(cell)}</td>' for name, cell in named)}</tr>"
 
 
 def _class(cell: str) -> str:
@@ -82,7 +82,7 @@ def _class(cell: str) -> str:
 
 def _steps(lines: Iterable[str]) -> str:
     rows_ = ((line[:8], line[9:]) for line in lines)
-    return f"<ol>{''.join(f'<li><time>{escape(at)}</time>{_shown(text)}</li>' for at, text in rows_)}</ol>"
+    return f"<ol>{''.join(f'<li><time>{escape(at)}</time>{_show(text)}</li>' for at, text in rows_)}</ol>"
 
 
 def _diffs(found: Iterable[tuple[int, str]]) -> str:
@@ -100,16 +100,16 @@ def _block(diff: str) -> str:
 
 
 def _flat(text: str) -> str:
-    """Return a stored text on one line, without backticks: `left` puts them around commands."""
+    """Return a stored text on one line, without backticks: `remaining_steps` puts them around commands."""
     return " ".join(text.split()).replace("`", "'")
 
 
 def _line(text: str) -> str:
-    """Return a line of `left` as HTML, with the texts between backticks as code."""
+    """Return a line of `remaining_steps` as HTML, with the texts between backticks as code."""
     parts = text.split("`")
-    return "".join(f"<code>{_shown(part)}</code>" if at % 2 else _shown(part) for at, part in enumerate(parts))
+    return "".join(f"<code>{_show(part)}</code>" if at % 2 else _show(part) for at, part in enumerate(parts))
 
 
-def _shown(text: str) -> str:
+def _show(text: str) -> str:
     """Return a text on one line for the page. If it was made inert for a terminal, show the original characters."""
     return escape(printable(text).replace(ESCAPED, "<"))

@@ -21,13 +21,13 @@ def strategy(
     Without an override, a task of TEXT_AGENTS has `none`. A project without tests has `test-after` instead of a
     strategy that writes tests first.
     """
-    chosen = override or _configured(task, config)
+    chosen = override or _configured_strategy(task, config)
     if override is None and task.get("owner") in TEXT_AGENTS:
         return "none"
     return chosen if has_tests or chosen == "none" else "test-after"
 
 
-def _configured(task: Mapping[str, Any], config: RunConfig) -> Strategy:
+def _configured_strategy(task: Mapping[str, Any], config: RunConfig) -> Strategy:
     text = " ".join(
         str(task.get(name, "")) for name in ("title", "context", "approach", "acceptance", "risk")
     ).casefold()

@@ -44,7 +44,7 @@ _LATER = frozenset(
     )
 )
 """Events that `append` does not sync. A later sync writes them to disk: before the action that an event announces, the
-caller waits for `flushed`."""
+caller waits for `flush`."""
 
 
 class RunBusy(NexusError):
@@ -130,7 +130,7 @@ class RunLock:
 
 class EventLog:
     """The log of one run, open to append. `append` returns when the event is in the file, and on disk unless its type
-    is in _LATER; `flushed` returns when all events are on disk.
+    is in _LATER; `flush` returns when all events are on disk.
     """
 
     def __init__(self, folder: Folder) -> None:
@@ -173,7 +173,7 @@ class EventLog:
         self.events.append(made)  # type: ignore[arg-type]
         return made  # type: ignore[return-value]
 
-    async def flushed(self) -> None:
+    async def flush(self) -> None:
         """Return when each event so far is on disk. Calls at the same time share one sync. Raise LogLost."""
         wanted = self._seq
         while self._synced < wanted:

@@ -46,7 +46,7 @@ async def around(
         for folder in more[-2:]:
             os.makedirs(folder, exist_ok=True)
     return partial(
-        wrapped,
+        wrap,
         config=config,
         root=repository.root,
         git=common,
@@ -57,7 +57,7 @@ async def around(
     )
 
 
-def wrapped(
+def wrap(
     words: Sequence[str],
     config: RunConfig,
     *,

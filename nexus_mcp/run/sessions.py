@@ -16,9 +16,9 @@ from typing import Literal
 from nexus_mcp.errors import StorageError
 from nexus_mcp.run import events as ev
 from nexus_mcp.run.config import Guards
-from nexus_mcp.run.drivers.definition import Driver, Output, SessionRequest, checked
+from nexus_mcp.run.drivers.definition import Driver, Output, SessionRequest, check_types
 from nexus_mcp.run.environment_faults import NOT_FOUND
-from nexus_mcp.run.processes import Started
+from nexus_mcp.run.processes import StartedProcess
 from nexus_mcp.run.redaction import Redactor
 from nexus_mcp.run.run_folder import open_to_append, put_line, write_file, write_json
 from nexus_mcp.run.transcript import Transcript
@@ -107,7 +107,7 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
     environ = {**place.environ, **command.environ}
     role, agent = place.request.role, place.request.agent
     try:
-        process = await Started.start(place.wrap(command.words), place.request.folder, environ)
+        process = await StartedProcess.start(place.wrap(command.words), place.request.folder, environ)
     except OSError as error:
         tell(ev.ProcessStarted(role=role, agent=agent, pid=0, create_time=0.0))
         tell(
@@ -173,7 +173,7 @@ def _error(driver: Driver, result: Result, failure: str) -> str:
     return f"{driver.id} is not logged in{step}. It reported: {reported}"
 
 
-async def _follow(process: Started, following: _Following, stop: asyncio.Event) -> None:
+async def _follow(process: StartedProcess, following: _Following, stop: asyncio.Event) -> None:
     """Read both outputs until the process ends, then end its group. End the process when a guard has to end it.
 
     Raise CancelledError when `stop` is set, StorageError if the output cannot be stored.
@@ -214,12 +214,12 @@ def _raise_fault(*tasks: asyncio.Task[None]) -> None:
             raise error
 
 
-async def _read_errors(process: Started, following: _Following) -> None:
+async def _read_errors(process: StartedProcess, following: _Following) -> None:
     async for line in process.errors():
         following.take_error(line)
 
 
-async def _read(process: Started, following: _Following) -> None:
+async def _read(process: StartedProcess, following: _Following) -> None:
     async for line in process.lines():
         following.take(line)
 
@@ -227,7 +227,7 @@ async def _read(process: Started, following: _Following) -> None:
 class _Following:
     """The state of a running session: its files, the time of its last output, and the tools that it used."""
 
-    def __init__(self, place: Place, emit: Callable[[ev.Event], object], process: Started) -> None:
+    def __init__(self, place: Place, emit: Callable[[ev.Event], object], process: StartedProcess) -> None:
         self._place = place
         self._process = process
         self._emit = emit
@@ -264,7 +264,7 @@ class _Following:
             self._written += len(line) + 1
         else:
             self.result.unread_bytes += len(line)
-        for output in filter(None, map(checked, self._place.driver.outputs(line))):
+        for output in filter(None, map(check_types, self._place.driver.outputs(line))):
             self._output(output)
 
     def take_error(self, line: bytes) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from nexus_mcp.run.config import RunConfig
-from nexus_mcp.run.events import RunStatus, escaped
+from nexus_mcp.run.events import RunStatus, escape
 from nexus_mcp.run.projection import AttemptRecord, RunRecord, TaskRecord
 from nexus_mcp.state.tasks import COMPLETED
 
@@ -124,7 +124,7 @@ class StatusFile(_Part):
 
     def data(self) -> bytes:
         """Return the bytes of the file. Characters that UTF-8 cannot encode, such as lone surrogates, are escaped."""
-        return json.dumps(escaped(self.model_dump()), ensure_ascii=False, indent=2).encode() + b"\n"
+        return json.dumps(escape(self.model_dump()), ensure_ascii=False, indent=2).encode() + b"\n"
 
 
 def status_file(

@@ -116,7 +116,7 @@ def fault(trigger: Trigger, text: str) -> str:
     is_known = word in _NO or _WORDS.get(word) in ROWS[trigger].answers
     if is_known or trigger == "story-ambiguity" or read(trigger, text) is None:
         return ""
-    return f"Its answers are {_listed(ROWS[trigger])}."
+    return f"Its answers are {_list_answers(ROWS[trigger])}."
 
 
 def fallback(trigger: Trigger, questions: Questions) -> Answer:
@@ -127,13 +127,13 @@ def fallback(trigger: Trigger, questions: Questions) -> Answer:
 
 def question_text(trigger: Trigger, text: str) -> str:
     """Return the text of a question with its accepted answers."""
-    return f"{text} Answer {_listed(ROWS[trigger])}."
+    return f"{text} Answer {_list_answers(ROWS[trigger])}."
 
 
 def _word(text: str) -> str:
     return " ".join(text.split()).rstrip(".!").casefold()
 
 
-def _listed(row: Row) -> str:
+def _list_answers(row: Row) -> str:
     names = [*row.answers, *(("a text for the session",) if row.takes_text else ())]
     return f"{', '.join(names[:-1])} or {names[-1]}"

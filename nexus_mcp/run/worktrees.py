@@ -28,7 +28,7 @@ from nexus_mcp.run.git_files import (
     folders,
     global_config_files,
     has_commit_hooks,
-    staged,
+    index_digest,
     text_if_there,
     text_of,
 )
@@ -169,7 +169,7 @@ class Repository:
             words = ("add", "--all", *sparse, "--", ":/", *out, *below)
             code, _, output = await git.outputs(*words)
             special = [name for name in collecting.special(output) if name not in odd]
-            found = [name for name in collecting.embedded(output) if name not in inner]
+            found = [name for name in collecting.embedded_folders(output) if name not in inner]
             if not found and not special:
                 break
             odd += special
@@ -221,11 +221,11 @@ class Repository:
         """Return the commit that is checked out in a worktree. Raise GitFailed."""
         return await Git(path).out("rev-parse", "HEAD")
 
-    async def changed(self, base: str, commit: str) -> tuple[list[str], str]:
+    async def diff(self, base: str, commit: str) -> tuple[list[str], str]:
         """Return (the paths that differ between two commits, the patch). Raise GitFailed."""
         if base == commit:
             return [], ""
-        return await self.differ.changed(self.git, base, commit)
+        return await self.differ.diff(self.git, base, commit)
 
     async def merge(self, commit: str, message: str) -> tuple[str, list[str]]:
         """Merge the commit into the integration branch; return (the new commit, []), or ("", the files in conflict).
@@ -339,7 +339,7 @@ class Repository:
         return {
             "refs": refs,
             "HEAD": text_if_there(os.path.join(found.own, "HEAD")),
-            "index": await staged(self.root),
+            "index": await index_digest(self.root),
             "config": text_if_there(os.path.join(found.common, "config"), limit=-1),
             GLOBAL_CONFIG: "\0".join(text_if_there(path, limit=-1) for path in global_config_files()),
             "hooks": _listing(os.path.join(found.common, "hooks")),

@@ -87,7 +87,7 @@ def load(name: str) -> Schema:
     """
     if name not in _loaded:
         raw = _read(name)
-        _loaded[name] = _resolved(raw, raw, name)
+        _loaded[name] = _resolve(raw, raw, name)
     return _loaded[name]
 
 
@@ -105,7 +105,7 @@ def readable(name: str) -> Schema:
     return _readable[name]
 
 
-def _resolved(schema: Any, document: dict[str, Any], name: str) -> Any:
+def _resolve(schema: Any, document: dict[str, Any], name: str) -> Any:
     if not isinstance(schema, dict):
         return schema
     unknown = set(schema) - _ANNOTATIONS - _ASSERTIONS
@@ -117,15 +117,15 @@ def _resolved(schema: Any, document: dict[str, Any], name: str) -> Any:
             name = f"{name.rpartition('/')[0]}/{file.removesuffix('.schema.json')}"
             document = _read(name)
         target = document["$defs"][fragment] if fragment else document
-        return Schema({**_resolved(target, document, name), **{k: v for k, v in schema.items() if k != "$ref"}})
+        return Schema({**_resolve(target, document, name), **{k: v for k, v in schema.items() if k != "$ref"}})
     out = Schema({k: v for k, v in schema.items() if k != "$defs"})
     if "properties" in schema:
-        out["properties"] = {k: _resolved(v, document, name) for k, v in schema["properties"].items()}
+        out["properties"] = {k: _resolve(v, document, name) for k, v in schema["properties"].items()}
     if "anyOf" in schema:
-        out["anyOf"] = [_resolved(branch, document, name) for branch in schema["anyOf"]]
+        out["anyOf"] = [_resolve(branch, document, name) for branch in schema["anyOf"]]
     for key in ("items", "additionalProperties"):
         if key in schema:
-            out[key] = _resolved(schema[key], document, name)
+            out[key] = _resolve(schema[key], document, name)
     return out
 
 

@@ -81,7 +81,7 @@ class Answer:
         self._result = result
 
     @property
-    def rendered(self) -> dict[str, Any]:
+    def rendered_result(self) -> dict[str, Any]:
         """Return the result for a transport that writes JSON: Rendered fields are JSON text already."""
         return self._rendered if self._result is None else self._result
 
@@ -90,17 +90,17 @@ class Answer:
         """Return whether the answer has the receipt of a close, which the store drops after the delivery."""
         return self._unanswered is not None
 
-    def delivered(self) -> None:
+    def confirm_delivery(self) -> None:
         """Run the actions due once the transport has written the response."""
         if self._unanswered is not None:
-            self._unanswered.delivered()
+            self._unanswered.confirm_delivery()
             self._unanswered = None
         self._afterwards()
 
-    def undelivered(self) -> None:
+    def drop_delivery(self) -> None:
         """Run the actions due when the response will not be written: call cancelled or client gone."""
         if self._unanswered is not None:
-            self._unanswered.undelivered()
+            self._unanswered.drop_delivery()
             self._unanswered = None
         self._afterwards()
 
@@ -284,11 +284,11 @@ class App:
             return Answer({"error": f"Internal error in {_HOOK} ({type(error).__name__})"}, is_error=True)
 
     def _no_project(self) -> NexusError:
-        from nexus_mcp.quoting import quoted
+        from nexus_mcp.quoting import quote
         from nexus_mcp.workspace import PROJECT_VARIABLE, ROOT_VARIABLE
 
         return NexusError(
-            f"The client started this server in {quoted(self._outside, 400)}, where it keeps plugins, and not in a "
+            f"The client started this server in {quote(self._outside, 400)}, where it keeps plugins, and not in a "
             "project; nothing was read or written.",
             next_step=f"Start it in the project, with --project DIR, or with {ROOT_VARIABLE} or {PROJECT_VARIABLE} set "
             "to the project.",
@@ -298,15 +298,15 @@ class App:
 class ReadResult:
     """The result of a read request; delivery needs no follow-up."""
 
-    __slots__ = ("rendered", "result")
+    __slots__ = ("rendered_result", "result")
 
     def __init__(self, result: dict[str, Any]) -> None:
-        self.result = self.rendered = result
+        self.result = self.rendered_result = result
 
-    def delivered(self) -> None:
-        """Do nothing, unlike Answer.delivered."""
+    def confirm_delivery(self) -> None:
+        """Do nothing, unlike Answer.confirm_delivery."""
 
-    undelivered = delivered
+    drop_delivery = confirm_delivery
 
 
 def _trace(error: Exception) -> str:

@@ -164,9 +164,9 @@ class CallQueue:
         if answer is not None:
             try:
                 if sent:
-                    answer.delivered()
+                    answer.confirm_delivery()
                 else:
-                    answer.undelivered()
+                    answer.drop_delivery()
             except Exception as error:  # noqa: BLE001 - the response was sent, and other calls wait
                 log.error(f"{job.call.name}, after its response: {type(error).__name__}: {error}")
 
@@ -186,7 +186,7 @@ class CallQueue:
         try:
             with self._side_reader, listening(reports):
                 answer = call.run(self._app)
-                return answer, {"jsonrpc": "2.0", "id": call.id, "result": call.result(answer.rendered)}
+                return answer, {"jsonrpc": "2.0", "id": call.id, "result": call.result(answer.rendered_result)}
         except UnknownTool as error:
             return None, Fault(INVALID_PARAMS, str(error), call.id).response()
         except Fault as fault:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nexus_mcp import log
 from nexus_mcp.errors import NexusError
-from nexus_mcp.quoting import quoted
+from nexus_mcp.quoting import quote
 from nexus_mcp.server import prompts, skills
 from nexus_mcp.server.faults import INVALID_PARAMS, Fault
 from nexus_mcp.server.resources import RESOURCES, requests
@@ -67,7 +67,7 @@ def _of_template(ctx: ReadContext, uri: str, name: str) -> Callable[[], Iterable
 
 
 def _unknown(name: str, known: Iterable[str]) -> Fault:
-    return Fault(INVALID_PARAMS, f"{quoted(name, 100)} is no argument; the arguments are {', '.join(known)}")
+    return Fault(INVALID_PARAMS, f"{quote(name, 100)} is no argument; the arguments are {', '.join(known)}")
 
 
 METHODS: dict[str, Callable[[ReadContext, Params], dict[str, Any]]] = {

@@ -80,7 +80,7 @@ def answer(workspace: Workspace, arguments: Json) -> Json:
     as by the command `hook`: restrictions still apply. Raise NexusError for an unknown event, gate or argument, and for
     an invalid harness id.
     """
-    event, own = _checked(workspace, arguments)
+    event, own = _check_arguments(workspace, arguments)
     from nexus_mcp.lifecycle.guard import answer_event, answer_failure
     from nexus_mcp.lifecycle.host import BLOCK, Host
 
@@ -105,7 +105,7 @@ def answer(workspace: Workspace, arguments: Json) -> Json:
     return dialect.render(native, answer_event(event, dialect.EVENTS[native][1](payload), own, host))
 
 
-def _checked(workspace: Workspace, arguments: Json) -> tuple[str, Workspace]:
+def _check_arguments(workspace: Workspace, arguments: Json) -> tuple[str, Workspace]:
     """Return (the event, the workspace of the harness). Raise InvalidArguments, UsageError."""
     from nexus_mcp.lifecycle.host import BLOCK, GATES
 

@@ -90,7 +90,7 @@ def _load(line: bytes) -> Any:
 def _check_depth(line: bytes, text: str, value: Any) -> None:
     """Raise Fault beyond MAX_DEPTH. Counting brackets first avoids walking most values."""
     if text.count("{") + text.count("[") > MAX_DEPTH and is_too_deep(value, MAX_DEPTH):
-        raise _refused(line, f"more than {MAX_DEPTH} levels of nesting")
+        raise _refuse(line, f"more than {MAX_DEPTH} levels of nesting")
 
 
 def _load_with_diagnosis(line: bytes) -> Any:
@@ -106,9 +106,9 @@ def _load_with_diagnosis(line: bytes) -> Any:
     except _NotJson as error:
         raise _unreadable(line, str(error)) from None
     except RecursionError:
-        raise _refused(line, f"more than {MAX_DEPTH} levels of nesting") from None
+        raise _refuse(line, f"more than {MAX_DEPTH} levels of nesting") from None
     if reader.repeated:
-        raise _refused(line, "a field of an object appears twice")
+        raise _refuse(line, "a field of an object appears twice")
     _check_depth(line, text, value)
     return value
 
@@ -155,7 +155,7 @@ def _unreadable(line: bytes, what: str) -> Fault:
     return Fault(PARSE_ERROR, f"Parse error: {what}", recover_id(line))
 
 
-def _refused(line: bytes, what: str) -> Fault:
+def _refuse(line: bytes, what: str) -> Fault:
     return Fault(INVALID_REQUEST, f"Invalid Request: {what}", recover_id(line))
 
 

@@ -73,7 +73,7 @@ class Splitter:
     def __init__(self, limit: int = MAX_LINE) -> None:
         self._limit = limit
         self._buffer = bytearray()
-        self._skipped: _Skipped | None = None
+        self._skipped: _SkippedLine | None = None
 
     def feed(self, chunk: bytes) -> Iterator[bytes | Fault]:
         """Yield the lines completed by this chunk, without newlines. Consume all before feeding the next chunk."""
@@ -100,7 +100,7 @@ class Splitter:
             return
         self._buffer += part
         if len(self._buffer) > self._limit:
-            self._skipped = _Skipped(bytes(self._buffer))
+            self._skipped = _SkippedLine(bytes(self._buffer))
             self._buffer = bytearray()
 
     def _take(self) -> bytes | Fault:
@@ -113,7 +113,7 @@ class Splitter:
         return line
 
 
-class _Skipped:
+class _SkippedLine:
     """State of a skipped over-long line: its parsed beginning, its nesting and its last bytes, to find its id."""
 
     def __init__(self, head: bytes) -> None:

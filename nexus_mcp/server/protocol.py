@@ -151,9 +151,7 @@ class Connection:
         arguments = self._app.large_hook_arguments(fault.head)
         if arguments is None:
             return None
-        return Call(
-            fault.id, self._app.hook_name, arguments, self._client_name, self._stamped if self._modern else dict
-        )
+        return Call(fault.id, self._app.hook_name, arguments, self._client_name, self._stamp if self._modern else dict)
 
     def _legacy_request(self, message: Message) -> dict[str, Any] | Call | ReadRequest | SubscriptionRequest:
         id, method, params = message.id, message.method, message.params or {}
@@ -198,22 +196,20 @@ class Connection:
                 "capabilities": CAPABILITIES[True],
                 "instructions": self._app.instructions,
             }
-            return self._stamped({**discovery, **cache_hints(method)})
+            return self._stamp({**discovery, **cache_hints(method)})
         if method == "tools/list":
-            return self._stamped({**self._list(message), **cache_hints(method)})
+            return self._stamp({**self._list(message), **cache_hints(method)})
         client = (params["_meta"].get(_CLIENT_KEY) or {"name": ""})["name"]
         if method == "tools/call":
-            return Call(
-                message.id, params["name"], params.get("arguments"), client, self._stamped, meta=params["_meta"]
-            )
+            return Call(message.id, params["name"], params.get("arguments"), client, self._stamp, meta=params["_meta"])
         hints = cache_hints(method)
-        return _accept(message, client, lambda result: self._stamped({**result, **hints}), is_modern=True)
+        return _accept(message, client, lambda result: self._stamp({**result, **hints}), is_modern=True)
 
     def _list(self, message: Message) -> dict[str, Any]:
         check_cursor((message.params or {}).get("cursor"), message.id)
         return {"tools": self._app.tools()}
 
-    def _stamped(self, result: dict[str, Any]) -> dict[str, Any]:
+    def _stamp(self, result: dict[str, Any]) -> dict[str, Any]:
         meta = {**result.get("_meta", {}), _SERVER_KEY: self._app.server_info}
         return {"resultType": "complete", **result, "_meta": meta}
 

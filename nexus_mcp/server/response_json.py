@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _encode = COMPACT.encode
 
 
-class Rendered:
+class RenderedJson:
     """The JSON text of a value, in parts (state.rows.encode_line). A message may have it in place of the value."""
 
     __slots__ = ("parts",)
@@ -30,7 +30,7 @@ class Rendered:
         return json.loads(b"".join(self.parts))
 
 
-def content(value: dict[str, Any]) -> tuple[Rendered, Rendered]:
+def content(value: dict[str, Any]) -> tuple[RenderedJson, RenderedJson]:
     """Return (the content list with `value` as one text block, `value` itself), both rendered."""
     plain: list[bytes] = []
     quoted = [b'[{"type":"text","text":"']
@@ -40,17 +40,17 @@ def content(value: dict[str, Any]) -> tuple[Rendered, Rendered]:
         if isinstance(member, Rows):
             before = encode_answer(text)
             plain += (before[0], member.compact())
-            quoted += (before[1], member.quoted())
+            quoted += (before[1], member.quote())
             text = ""
         else:
             text += _encode(member)
         mark = ","
     text += "}" if value else "{}"
     last = encode_answer(text)
-    return Rendered([*quoted, last[1], b'"}]']), Rendered([*plain, last[0]])
+    return RenderedJson([*quoted, last[1], b'"}]']), RenderedJson([*plain, last[0]])
 
 
-def values(block: Rendered, structured: Rendered) -> tuple[Any, Any]:
+def values(block: RenderedJson, structured: RenderedJson) -> tuple[Any, Any]:
     """Return new copies of the values of both results of `content`."""
     text = b"".join(structured.parts)
     if b"\\u" in text:  # perhaps an escape by encode_line: then the text block has the character itself
@@ -59,13 +59,16 @@ def values(block: Rendered, structured: Rendered) -> tuple[Any, Any]:
 
 
 def message(envelope: dict[str, Any]) -> bytes:
-    """Return a JSON-RPC response as compact JSON; fields of its `result` may be Rendered. Raise as json.dumps does."""
+    """Return a JSON-RPC response as compact JSON; fields of its `result` may be RenderedJson.
+
+    Raise as json.dumps does.
+    """
     parts: list[bytes] = []
     text = "".join(f"{encode_basestring(n)}:{compact(member)}," for n, member in envelope.items() if n != "result")
     text, mark = f'{{{text}"result":', "{"
     for name, member in envelope["result"].items():
         text += f"{mark}{encode_basestring(name)}:"
-        if isinstance(member, Rendered):
+        if isinstance(member, RenderedJson):
             parts += (encode_line(text), *member.parts)
             text = ""
         else:

@@ -9,7 +9,7 @@ from nexus_mcp.errors import NexusError
 from nexus_mcp.server.faults import INTERNAL_ERROR, INVALID_PARAMS, Fault
 from nexus_mcp.server.paging import page
 from nexus_mcp.server.resources.definition import BadUri, Missing
-from nexus_mcp.server.resources.skill_files import SKILL_FILES, front_matter, known, text
+from nexus_mcp.server.resources.skill_files import SKILL_FILES, front_matter, skill_ids, text
 
 TYPE_CHECKING = False
 
@@ -34,7 +34,7 @@ def list_skills(ctx: ReadContext, cursor: str | None) -> dict[str, Any]:
 
 def _entries(ctx: ReadContext, after: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
-        names = list(known(ctx))
+        names = list(skill_ids(ctx))
     except NexusError as error:
         log.info(f"skills/list: {error}")
         raise Fault(INTERNAL_ERROR, str(error)) from None
@@ -47,7 +47,7 @@ def _entries(ctx: ReadContext, after: str | None) -> Iterator[tuple[str, dict[st
 
 
 def _entry(ctx: ReadContext, name: str) -> dict[str, Any]:
-    uri = SKILL_FILES.template.filled({"id": name})
+    uri = SKILL_FILES.template.fill({"id": name})
     data = text(ctx, name).encode()
     file = {"uri": uri, "digest": f"sha256:{hashlib.sha256(data).hexdigest()}", "size": len(data)}
     return {"uri": uri, "frontmatter": front_matter(ctx, name), "resources": [file]}

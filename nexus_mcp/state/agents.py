@@ -112,7 +112,7 @@ class Records:
         extras = {key: extra for key, extra in self.extras.items() if key in keys}
         return Records(entries, extras, {one: at for one, at in self.seen.items() if one not in gone})
 
-    def ended(self, before: str, after: str) -> set[str]:
+    def sessions_between(self, before: str, after: str) -> set[str]:
         """Return the sessions whose last event is not between these two times. A session without a readable time is not
         returned.
         """
@@ -284,7 +284,7 @@ def merge(
     done = frozenset(fold["events"])
     waiting = {line["id"]: line for line in lines if is_event(line) and line["id"] not in done}
     # A lock holder may have moved a line behind later lines of its agent.
-    records = records.apply_all(_ordered(waiting.values()), harness_id)
+    records = records.apply_all(_order(waiting.values()), harness_id)
     for line in lines[at + 1 :]:
         if line["kind"] == SEEN:
             records = records.with_seen(line.get("session_id", ANONYMOUS), line["at"])
@@ -311,7 +311,7 @@ def make_fold(records: Records, checksum: str, events: Iterable[str]) -> Line:
     """Return the fold line for a tracker that has this checksum and contains these events."""
     agents = [
         {"agent_id": agent_id, "started_at": started_at, **extra}
-        for (agent_id, started_at), extra in _needed(records).items()
+        for (agent_id, started_at), extra in _needed_extras(records).items()
     ]
     sessions = [{**_session(session), "at": at} for session, at in records.seen.items()]
     return {"kind": FOLD, "tracker": checksum, "events": [*events], "agents": agents, "sessions": sessions}
@@ -324,10 +324,10 @@ def make_seen(session: str, at: str) -> Line:
 
 def is_needed(records: Records) -> bool:
     """Return whether any data has to be stored beside the tracker."""
-    return bool(records.seen or _needed(records))
+    return bool(records.seen or _needed_extras(records))
 
 
-def _ordered(events: Iterable[Event]) -> list[Event]:
+def _order(events: Iterable[Event]) -> list[Event]:
     """Return the events ordered by time; at equal times, events that begin an agent come first."""
     return sorted(events, key=lambda event: (event["at"], event["kind"] != SPAWN))
 
@@ -336,7 +336,7 @@ def _session(session: str) -> Line:
     return {"session_id": session} if session else {}
 
 
-def _needed(records: Records) -> dict[Key, Extra]:
+def _needed_extras(records: Records) -> dict[Key, Extra]:
     there = {key_of(entry) for entry in records.entries}
     return {key: extra for key, extra in records.extras.items() if extra and key in there}
 

@@ -164,13 +164,13 @@ def last_changes(lines: Sequence[Line], count: int) -> list[Entry]:
             break
         if line is None:
             problem = f"Line {number} of the operation log cannot be read, so its change is unknown"
-            raise _refused(found, problem, f" {PAST_ADVICE}")
+            raise _refuse(found, problem, f" {PAST_ADVICE}")
         if "cycle" in line:  # checked first, because undo never goes past a closed cycle
-            raise _refused(found, f"{describe(line)} put a cycle into the history, which only grows")
+            raise _refuse(found, f"{describe(line)} put a cycle into the history, which only grows")
         if "undoes" in line or line["id"] in gone:
             continue
         if is_permanent(line):
-            raise _refused(found, f"The content before {describe(line)} was not kept")
+            raise _refuse(found, f"The content before {describe(line)} was not kept")
         found.append(line)
     if len(found) < count:
         raise _too_few(len(found))
@@ -256,7 +256,7 @@ def _too_few(count: int) -> UndoRefused:
     return UndoRefused(problem, next_step=f"nexus-mcp undo {count} {all_}.")
 
 
-def _refused(found: list[Entry], problem: str, advice: str = "") -> UndoRefused:
+def _refuse(found: list[Entry], problem: str, advice: str = "") -> UndoRefused:
     can = f"nexus-mcp undo {len(found)} takes back as much as possible." if found else LOG_ADVICE
     return UndoRefused(problem, next_step=can + advice)
 

@@ -77,7 +77,7 @@ def pending(plan: dict[str, Any]) -> list[dict[str, Any]]:
     return [issue for issue in plan["issues"] if issue["status"] != DECIDED]
 
 
-def decided(plan: dict[str, Any]) -> list[dict[str, Any]]:
+def decided_issues(plan: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the decided issues."""
     return [issue for issue in plan["issues"] if issue["status"] == DECIDED]
 

@@ -85,7 +85,7 @@ class Access:
         """
         with self.folders() as (nexus, state):
             if nexus is not None and state is not None and state.check_plain(journal.NAME):
-                with self._completed(nexus, state):
+                with self._complete(nexus, state):
                     pass
             yield state
 
@@ -108,11 +108,11 @@ class Access:
                     break
                 if not several or at(nexus, state) == found:
                     return found
-            with self._completed(nexus, state):
+            with self._complete(nexus, state):
                 return at(nexus, state)
 
     @contextmanager
-    def _completed(self, nexus: Folder, state: Folder) -> Iterator[None]:
+    def _complete(self, nexus: Folder, state: Folder) -> Iterator[None]:
         with self.lock(state):
             roll_forward(nexus, state)
             yield
@@ -130,15 +130,15 @@ class Access:
                 completed = roll_forward(nexus, state)
             yield nexus, state, completed
 
-    def writing(self, rehearse: Rehearse | None = None) -> Locked:
-        """Return a context manager like that of `locked`, which also completes an interrupted change. In a new project
-        it calls `rehearse` first.
+    def writing(self, rehearse: Rehearse | None = None) -> WriterLock:
+        """Return a context manager like that of `lock_writer`, which also completes an interrupted change. In a new
+        project it calls `rehearse` first.
         """
-        return Locked(self, rehearse, completing=True)
+        return WriterLock(self, rehearse, completing=True)
 
-    def locked(self) -> Locked:
+    def lock_writer(self) -> WriterLock:
         """Return a context manager that makes absent folders, takes the lock, and completes no interrupted change."""
-        return Locked(self)
+        return WriterLock(self)
 
     def lock(self, state: Folder) -> lock.HeldLock:
         """Take the lock and return it. Raise LockNeeded, and the errors of `Deadline.at` and `lock.acquire`."""
@@ -191,7 +191,7 @@ class Folders:
         close_all(self._open)
 
 
-class Locked:
+class WriterLock:
     """A context manager for a writer. `nexus` is the folder `.nexus`, `state` is `.nexus/state`, `held` is the lock.
 
     It creates missing folders. If the block fails, it removes them again, so that a failed first call leaves nothing
@@ -353,7 +353,7 @@ def _forget(nexus: Folder) -> None:
 def write_gitignore(nexus: Folder, held: lock.HeldLock) -> bool:
     """Write `.gitignore` if absent; return whether this call wrote it.
 
-    Its name is synced later by `Locked.begin`. Raise StorageError, PathRefused.
+    Its name is synced later by `WriterLock.begin`. Raise StorageError, PathRefused.
     """
     if nexus.check_plain(IGNORE):
         return False
@@ -407,7 +407,7 @@ class Deadline:
                 f"should hold a pending change, but is larger than the {HOOK_LIMIT >> 20} MiB that a hook completes",
                 next_step="Call a tool, such as task_list: it completes the change, or says what is wrong with it.",
             )
-        return self.left()
+        return self.seconds_left()
 
     @contextmanager
     def at_most(self, seconds: float) -> Iterator[None]:
@@ -418,7 +418,7 @@ class Deadline:
         finally:
             self.seconds = usual
 
-    def left(self, most: float | None = None) -> float:
+    def seconds_left(self, most: float | None = None) -> float:
         """Return how many seconds a wait may take now. `most` is the limit of a wait that is not for the lock; without
         it, the limit is `seconds`.
         """

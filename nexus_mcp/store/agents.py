@@ -69,7 +69,7 @@ def read(store: Store, harness_id: str) -> Agents:
     above the files, StorageError.
     """
     with store.own_as_it_is(harness_id) as own:
-        return Agents() if own is None else _unlocked(own, harness_id)
+        return Agents() if own is None else _load_unlocked(own, harness_id)
 
 
 def record(store: Store, harness_id: str, event: Event) -> tuple[Records | None, bool]:
@@ -102,11 +102,11 @@ def change(store: Store, harness_id: str, make: Callable[[Records], Records | No
             seen = make(Records([], {}, {}))
         else:
             with own:
-                seen = make(_checked(_unlocked(own, harness_id)).records)
+                seen = make(_check(_load_unlocked(own, harness_id)).records)
     if seen is None:  # a call that writes nothing must not leave a folder
         return None
     with own_folder(store, harness_id) as (own, held):
-        found = _checked(load(own, harness_id))
+        found = _check(load(own, harness_id))
         records = make(found.records)
         if records is not None:
             write(own, held, found, records)
@@ -162,7 +162,7 @@ def write(
         data = None
     elif is_made or data is not None or records.entries:
         is_same = data is not None and records.entries == found.entries
-        data = data if is_same else _encoded(records.entries, own.show(TRACKER))
+        data = data if is_same else _encode(records.entries, own.show(TRACKER))
     checksum = checksum_of(data)
     fold = agents.make_fold(records, checksum, found.events)
     # Keep the ids of events until the last session ends: a hook that was stopped during an append may append its event
@@ -189,7 +189,7 @@ def checksum_of(data: bytes | None) -> str:
     return f"{len(data)}-{crc32(data):08x}"
 
 
-def _unlocked(own: Folder, harness_id: str) -> Agents:
+def _load_unlocked(own: Folder, harness_id: str) -> Agents:
     for _ in range(_LOOKS):
         before = _look(own)
         found = load(own, harness_id)
@@ -203,7 +203,7 @@ def _look(own: Folder) -> list[tuple[int, int, int] | None]:
     return [None if one is None else (one.st_ino, one.st_size, one.st_mtime_ns) for one in own.look_all(_FILES)]
 
 
-def _checked(found: Agents) -> Agents:
+def _check(found: Agents) -> Agents:
     fault = found.extension_fault or found.fault
     if fault is not None:
         raise fault
@@ -219,7 +219,7 @@ def _entries(found: Agents, shown: str) -> list[Entry]:
         return tracker.filter_usable(value)
 
 
-def _encoded(entries: list[Entry], shown: str) -> bytes:
+def _encode(entries: list[Entry], shown: str) -> bytes:
     try:
         data = encode(shapes.order(entries, schemas.load(tracker.SCHEMA)))
     except ValueError as error:
@@ -262,8 +262,8 @@ def begin(store: Store, harness_id: str, session: str, *, reset: bool) -> str:
                 with suppress(NexusError):
                     agents_extension.append(own, [agents.make_seen(session, store.stamp())])
             return ""
-        found, kept = _salvaged(own, harness_id)
-        left = _left(store, found, session)
+        found, kept = _salvage(own, harness_id)
+        left = _records_left(store, found, session)
         write(own, held, found, left.with_seen(session, store.stamp()) if session else left, is_made=True)
         return kept
 
@@ -283,27 +283,27 @@ def end(store: Store, harness_id: str, session: str) -> tuple[list[str], list[st
         kept, is_removed = "", False
         if there or is_beside:
             held.check()
-            found, kept = _salvaged(own, harness_id)
-            left = _left(store, found, session)
+            found, kept = _salvage(own, harness_id)
+            left = _records_left(store, found, session)
             is_last = not (left.entries or left.seen)
             write(own, held, found, left, is_last=is_last)
             is_removed = there and is_last and found.fault is None
         return [own.show(ACCESS)] * is_made, [own.show(TRACKER)] * is_removed, kept
 
 
-def _left(store: Store, found: Agents, session: str) -> Records:
+def _records_left(store: Store, found: Agents, session: str) -> Records:
     """Return the records without this session, and without the sessions that are over."""
     # A running session may have had later events, within NOTED_AFTER_S of the last stored one, that were not stored. A
     # session whose last time is more than OVER_AFTER_S in the future is over, too, because that time must be wrong.
     before, after = store.stamp(-OVER_AFTER_S - NOTED_AFTER_S), store.stamp(OVER_AFTER_S)
-    return found.records.without({session, *found.records.ended(before, after)})
+    return found.records.without({session, *found.records.sessions_between(before, after)})
 
 
 def _is_due(store: Store, last: str) -> bool:
     return last <= store.stamp(-NOTED_AFTER_S)
 
 
-def _salvaged(own: Folder, harness_id: str) -> tuple[Agents, str]:
+def _salvage(own: Folder, harness_id: str) -> tuple[Agents, str]:
     """Rename an unreadable or malformed tracker, and an unreadable agents.extension.jsonl. Return (the agents, the new
     path as from `begin`).
 

@@ -183,7 +183,7 @@ _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _PART = 1 << 20  # bytes in one read: os.pread allocates the requested size, even for a short file
 
 
-class Unsynced(Exception):
+class SyncFailed(Exception):
     """A rename or removal is done, but the fsync of its folder failed: readers see the change, but a power cut may undo
     it.
     """
@@ -210,7 +210,7 @@ def replace(
     false, the caller has to sync the folder before the response is sent.
 
     Raise OSError, StorageError, the errors of `check`, and PathRefused if `name` is no plain file, all with the old
-    file untouched; Unsynced after the rename. A failed fsync is never repeated on the same descriptor: the second one
+    file untouched; SyncFailed after the rename. A failed fsync is never repeated on the same descriptor: the second one
     may report success for pages that were dropped.
     """
     there = folder.plain(name)  # refuses a link or a folder
@@ -246,7 +246,7 @@ def confirm_file(folder: Folder, name: str) -> None:
     """Sync the folder after its file `name` was replaced or removed. Raise NotConfirmed."""
     try:
         confirm(folder)
-    except Unsynced as error:
+    except SyncFailed as error:
         raise NotConfirmed(folder.show(name), reason(error.cause)) from error
 
 
@@ -270,7 +270,7 @@ def set_aside(folder: Folder, name: str, as_: str) -> str:
 
 
 def remove(folder: Folder, name: str) -> None:
-    """Remove the file `name`, durably. Raise OSError if the file is still there, Unsynced after its removal."""
+    """Remove the file `name`, durably. Raise OSError if the file is still there, SyncFailed after its removal."""
     folder.unlink(name)
     confirm(folder)
 
@@ -284,11 +284,11 @@ def sync(folder: Folder) -> None:
 
 
 def confirm(folder: Folder) -> None:
-    """Sync the folder. Raise Unsynced."""
+    """Sync the folder. Raise SyncFailed."""
     try:
         folder.sync()
     except OSError as error:
-        raise Unsynced(error) from error
+        raise SyncFailed(error) from error
 
 
 def prepare(

@@ -159,7 +159,7 @@ def write_journaled(
             if isinstance(error, NexusError):
                 raise
             raise StorageError(doing, "write", reason(error)) from error
-        except atomic.Unsynced as error:
+        except atomic.SyncFailed as error:
             raise NotAppliedYet(journal.SHOWN, reason(error.cause)) from error
     prepared = {name: (fresh, change.originals.get(name)) for name, (_, fresh) in temporary.items()}
     finish(nexus, state, record, lambda: entry or journal.log_entry(record), growth=growth, prepared=prepared)

@@ -69,14 +69,14 @@ class Folder:
         try:
             with suppress(FileExistsError):
                 above = self.look(".")
-                bits = 0o777 if above is None or not HAS_MODES else _OWNER | _allowed(above)
+                bits = 0o777 if above is None or not HAS_MODES else _OWNER | _permissions_under(above)
                 os.mkdir(self._at(name), bits, **self._dir_fd())
                 made = True
             child = self.child(name)
             if child is None:
                 raise StorageError(self.show(name), "open", os.strerror(errno.ENOENT))
             if made and child.descriptor is not None and above and HAS_MODES and above.st_mode & stat.S_ISGID:
-                _share(child.descriptor, above, _allowed(above))
+                _share(child.descriptor, above, _permissions_under(above))
             # The maker of an empty folder may have died before its sync. A folder with files counts as synced.
             if confirm and (made or not child.names()):
                 self.sync()
@@ -384,7 +384,7 @@ def _create(folder: Folder, name: str, flags: int, wanted: os.stat_result | Copy
     above = folder.look(".") if HAS_MODES else None
     if above is None:
         return folder.open_as(name, flags, _READ_WRITE)
-    allowed = _allowed(above) & _READ_WRITE
+    allowed = _permissions_under(above) & _READ_WRITE
     if wanted is not None:
         allowed &= wanted.limit(_group(above))
         if wanted.is_private:
@@ -412,7 +412,7 @@ def _group(above: os.stat_result) -> int:
     return above.st_gid if above.st_mode & stat.S_ISGID else os.getegid()
 
 
-def _allowed(above: os.stat_result) -> int:
+def _permissions_under(above: os.stat_result) -> int:
     """Return the permission bits of the folder `above`, as limits for a new file in it."""
     # If the file belongs to another group, that group gets only the permissions that the folder gives to "others".
     return bits_for(above, _group(above))

@@ -100,7 +100,7 @@ def log_tool_uses(store: Store, lines: list[dict[str, str]]) -> bool:
     with store.locked_state() as (state, _):
         try:
             jsonl.append(state, TOOL_LOG, data, TOOL_LOG_MAX_BYTES)
-        except atomic.Unsynced as error:
+        except atomic.SyncFailed as error:
             raise NotConfirmed(state.show(TOOL_LOG), reason(error.cause)) from error
         except OSError as error:
             raise StorageError(state.show(TOOL_LOG), "write", reason(error)) from error

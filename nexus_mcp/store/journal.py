@@ -94,17 +94,17 @@ def read_pending(state: Folder) -> dict[str, Any] | None:
             return None
         journal = decode(data, SHOWN, JOURNAL_DEPTH)
     except StateError as error:
-        raise _damaged(error.problem, error.where) from error
+        raise _damage(error.problem, error.where) from error
     if is_ours(journal):
         return journal  # type: ignore[no-any-return]
     version = journal.get("version") if isinstance(journal, dict) else None
     if isinstance(version, int) and not isinstance(version, bool) and version > VERSION_WITH_RECORD:
         problem = "holds an unfinished change in a version that this nexus-mcp does not know"
         raise NewerJournal(SHOWN, problem, next_step="Complete it with the newer nexus-mcp that began it.")
-    raise _damaged("is not a journal, or was changed after it was written")
+    raise _damage("is not a journal, or was changed after it was written")
 
 
-def _damaged(problem: str, where: str = "") -> JournalError:
+def _damage(problem: str, where: str = "") -> JournalError:
     problem = f"should hold a pending change, but {problem}"
     return JournalError(SHOWN, problem, where=where, next_step=DAMAGED_ADVICE)
 
@@ -366,7 +366,7 @@ def _confirm_journal(state: Folder) -> None:
     """
     try:
         atomic.confirm(state)
-    except atomic.Unsynced as error:
+    except atomic.SyncFailed as error:
         raise NotAppliedYet(SHOWN, reason(error.cause)) from error
 
 
@@ -397,17 +397,17 @@ def finish(
             atomic.remove(state, NAME)
         else:
             _keep_answer(state, entry["id"])
-    except atomic.Unsynced as error:
-        raise _unfinished(state, is_applied, reason(error.cause)) from error
+    except atomic.SyncFailed as error:
+        raise _unfinished_error(state, is_applied, reason(error.cause)) from error
     except OSError as error:
-        raise _unfinished(state, is_applied, reason(error)) from error
+        raise _unfinished_error(state, is_applied, reason(error)) from error
     except (ImportError, MemoryError) as error:  # a module that is loaded only now, or a lack of memory or descriptors
-        raise _unfinished(state, is_applied, str(error) or type(error).__name__) from error
+        raise _unfinished_error(state, is_applied, str(error) or type(error).__name__) from error
     except NexusError as error:
-        raise _unfinished(state, is_applied, error.fault) from error
+        raise _unfinished_error(state, is_applied, error.fault) from error
 
 
-def _unfinished(state: Folder, is_applied: bool, problem: str) -> NotAppliedYet:  # noqa: FBT001
+def _unfinished_error(state: Folder, is_applied: bool, problem: str) -> NotAppliedYet:  # noqa: FBT001
     """Return the error for an incomplete change: JournalGone if the journal was removed before the change was applied,
     or its folder at any time; else NotAppliedYet.
     """

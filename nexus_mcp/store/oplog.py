@@ -118,7 +118,7 @@ def _set_aside(state: Folder) -> None:
 
 
 def _warn_once(shown: str, error: Exception) -> None:
-    if isinstance(error, atomic.Unsynced):
+    if isinstance(error, atomic.SyncFailed):
         error = error.cause
     text = error.fault if isinstance(error, NexusError) else str(error)
     if isinstance(error, OSError):

@@ -89,14 +89,14 @@ class ReadOnlyAccess(Access):
         with self.state() as state:
             yield state
 
-    def locked(self) -> Never:
+    def lock_writer(self) -> Never:
         """Raise StorageError: this store only reads."""
         raise StorageError(".nexus", "change", "it was opened only for reading")
 
     def writing(self, rehearse: Rehearse | None = None) -> Never:  # noqa: ARG002
-        """Raise StorageError, as `locked` does."""
-        self.locked()
+        """Raise StorageError, as `lock_writer` does."""
+        self.lock_writer()
 
     def lock(self, state: Folder) -> Never:  # noqa: ARG002
-        """Raise StorageError, as `locked` does."""
-        self.locked()
+        """Raise StorageError, as `lock_writer` does."""
+        self.lock_writer()

@@ -290,7 +290,7 @@ class Replacement:
             self.install(temporary, data)
         except OSError as error:
             raise StorageError(folder.show(name), "write", reason(error)) from error
-        except atomic.Unsynced as error:
+        except atomic.SyncFailed as error:
             raise NotConfirmed(folder.show(name), reason(error.cause)) from error
 
     def _check(self) -> None:
@@ -391,7 +391,7 @@ class Replacement:
                 with suppress(OSError):  # the next change deletes it
                     folder.unlink(held)
         except OSError as error:
-            raise atomic.Unsynced(error) from error
+            raise atomic.SyncFailed(error) from error
 
     def _rename(self, temporary: str, new: New) -> None:
         """Replace the file if names cannot be exchanged: check as late as possible, rename, and keep what another

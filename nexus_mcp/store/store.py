@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from nexus_mcp.state.oplog import By
     from nexus_mcp.store import close_receipt
-    from nexus_mcp.store.access import Locked
+    from nexus_mcp.store.access import WriterLock
     from nexus_mcp.store.folder import Folder
     from nexus_mcp.store.history.archive import Archive
     from nexus_mcp.workspace import Workspace
@@ -264,10 +264,10 @@ class Store:
         from nexus_mcp.store import close_receipt, commit  # noqa: F401
 
         with self._access.writing(lambda nexus, state: self._rehearse(nexus, state, make, by)) as at:
-            return retry(lambda: self._made(at, make, by, is_answer))
+            return retry(lambda: self._try_change(at, make, by, is_answer))
 
-    def _made(
-        self, at: Locked, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool] | None
+    def _try_change(
+        self, at: WriterLock, make: Make, by: By, is_answer: Callable[[dict[str, Any]], bool] | None
     ) -> tuple[dict[str, Any], close_receipt.Receipt | None]:
         """Try `_change` once. Raise ChangedMeanwhile with nothing changed."""
         from nexus_mcp.store import close_receipt

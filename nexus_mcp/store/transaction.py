@@ -115,7 +115,7 @@ class Transaction:
         for original in self.originals.values() if error else ():
             original.close()
 
-    def recovered(self) -> dict[str, Any] | None:
+    def recovered_answer(self) -> dict[str, Any] | None:
         """Return the answer of a close whose client did not get it because of a crash, None if there is none.
 
         This process then holds the receipt, so that no other process returns this answer, too. Raise StateError if the

@@ -7,7 +7,7 @@ certain which issue the decision answers; otherwise, or with `decide: model` in 
 from __future__ import annotations
 
 from nexus_mcp.errors import NexusError
-from nexus_mcp.quoting import inert, quoted
+from nexus_mcp.quoting import inert, quote
 from nexus_mcp.tags.actions.decide import FAILED
 from nexus_mcp.tags.parse import Message
 from nexus_mcp.wording import rest_line
@@ -76,9 +76,9 @@ def lines(step: dict[str, Any], *, quoting: bool = False) -> list[str]:
     With `quoting`, the paths of notes and the commands that restore them are quoted: they are untrusted, and a model
     reads the lines.
     """
-    shown = (lambda text: quoted(text, _LONGEST)) if quoting else str
+    shown = (lambda text: quote(text, _LONGEST)) if quoting else str
     path = shown(f".nexus/{step.get('path', '')}")
-    issue = f"issue {step['issue']['id']} {quoted(step['issue']['title'], _LONGEST)}" if "issue" in step else ""
+    issue = f"issue {step['issue']['id']} {quote(step['issue']['title'], _LONGEST)}" if "issue" in step else ""
     found = [RESULTS[step["result"]].format(path=path, commit=step.get("commit", "")[:12], issue=issue)]
     found += [f"  also similar: {shown('.nexus/' + other)}" for other in step.get("similar", ())]
     found += [

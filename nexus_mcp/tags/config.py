@@ -80,10 +80,10 @@ def _without_nulls(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fault_text(fault: Any) -> str:
-    from nexus_mcp.quoting import quoted
+    from nexus_mcp.quoting import quote
     from nexus_mcp.schemas import UNKNOWN_FIELD
 
     name = fault.pointer.rpartition("/")[2]
     if fault.message == UNKNOWN_FIELD:  # untrusted text, which a model may read
-        name = quoted(name, _LONGEST)
+        name = quote(name, _LONGEST)
     return f"{name} {fault.message}" if name else f"the file {fault.message}"

@@ -70,11 +70,11 @@ class Message:
         text = self.text[tag["end"] : until].rstrip(" \t")
         if not text.strip() or text.endswith(("\n", "\r")) or text.rstrip(_CLOSING).endswith(_ENDS):
             return ""
-        from nexus_mcp.quoting import quoted
+        from nexus_mcp.quoting import quote
 
         rest = self.text[until:].partition("\n")[0].rstrip()
         return (
-            f"The text ends before the next tag, so it lacks {quoted(rest, _LONGEST)}. To keep that too, write \\ "
+            f"The text ends before the next tag, so it lacks {quote(rest, _LONGEST)}. To keep that too, write \\ "
             "before the tag's bracket and send the whole text again."
         )
 

@@ -122,7 +122,7 @@ class Outcomes:
             if stops:
                 return _nothing(stops)
         elif name == _PLAN:
-            finished = self._finished()
+            finished = self._finished_sentence()
             advice = f"{finished} Call task_close first; then plan." if finished else ""
         skill = self._catalog.skill(name)
         return {
@@ -158,10 +158,10 @@ class Outcomes:
             if not plan["issues"]:
                 return "There are no tasks to run, and the plan has no question. Add one with plan_update first."
             return "There are no tasks to run. Derive them from the plan first: call task_add for each decision."
-        finished = self._finished()
+        finished = self._finished_sentence()
         return f"{finished} {_CLOSE}" if finished else ""
 
-    def _finished(self) -> str:
+    def _finished_sentence(self) -> str:
         return finished_text(self._tasks())
 
     def _plan(self) -> dict[str, Any] | None:

@@ -146,7 +146,7 @@ def _or_error(output: Schema) -> Schema:
 
     Clients (OpenCode 1.18, Inspector 2.12) validate failures too, and hide the error when it does not fit.
     """
-    fields = {name: _advertised(field) for name, field in output["properties"].items()}
+    fields = {name: _advertise(field) for name, field in output["properties"].items()}
     one_of = {"anyOf": [{"required": output["required"]}, {"required": ["error"]}]} if output["required"] else {}
     return {
         "type": "object",
@@ -156,16 +156,16 @@ def _or_error(output: Schema) -> Schema:
     }
 
 
-def _advertised(schema: Schema) -> Schema:
+def _advertise(schema: Schema) -> Schema:
     """Return the part of a field's schema that clients use: names and types, at every depth.
 
     No known client shows descriptions of answers to a model or checks more than the fields of an answer itself.
     """
     shown: Schema = {name: schema[name] for name in ("type", "anyOf") if name in schema}
     if "items" in schema:
-        shown["items"] = _advertised(schema["items"])
+        shown["items"] = _advertise(schema["items"])
     if "properties" in schema:
-        fields = {name: _advertised(field) for name, field in schema["properties"].items()}
+        fields = {name: _advertise(field) for name, field in schema["properties"].items()}
         shown["properties"] = {name: field for name, field in fields.items() if field}
     return shown
 

@@ -26,7 +26,7 @@ def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
     shown["summary"] = {
         "total": len(current["issues"]),
         "pending": len(plan.pending(current)),
-        "decided": len(plan.decided(current)),
+        "decided": len(plan.decided_issues(current)),
     }
     return shown
 

@@ -21,28 +21,32 @@ def _add(current: dict[str, Any], _: int | None, title: str) -> Change:
     if not title:
         raise ToolError("title is required for add")
     changed, issue = plan.add(current, title)
-    return changed, issue, {"added": True, "issue": _shown(issue, "id", "title", "status")}
+    return changed, issue, {"added": True, "issue": _select_fields(issue, "id", "title", "status")}
 
 
 def _remove(current: dict[str, Any], issue_id: int | None, _: str) -> Change:
     if issue_id is None:
         raise ToolError("issue_id is required for remove")
     gone = plan.find(current, issue_id)
-    return plan.remove(current, issue_id), {}, {"removed": True, "issue": _shown(gone, "id")}
+    return plan.remove(current, issue_id), {}, {"removed": True, "issue": _select_fields(gone, "id")}
 
 
 def _edit(current: dict[str, Any], issue_id: int | None, title: str) -> Change:
     if issue_id is None or not title:
         raise ToolError("issue_id and title are required for edit")
     changed, issue = plan.edit(current, issue_id, title)
-    return changed, {"title": title}, {"edited": True, "issue": _shown(issue, "id", "title")}
+    return changed, {"title": title}, {"edited": True, "issue": _select_fields(issue, "id", "title")}
 
 
 def _reopen(current: dict[str, Any], issue_id: int | None, _: str) -> Change:
     if issue_id is None:
         raise ToolError("issue_id is required for reopen")
     changed, issue = plan.reopen(current, issue_id)
-    return changed, {"status": issue["status"]}, {"reopened": True, "issue": _shown(issue, "id", "title", "status")}
+    return (
+        changed,
+        {"status": issue["status"]},
+        {"reopened": True, "issue": _select_fields(issue, "id", "title", "status")},
+    )
 
 
 ACTIONS: dict[str, Callable[[dict[str, Any], int | None, str], Change]] = {
@@ -53,7 +57,7 @@ ACTIONS: dict[str, Callable[[dict[str, Any], int | None, str], Change]] = {
 }
 
 
-def _shown(issue: dict[str, Any], *names: str) -> dict[str, Any]:
+def _select_fields(issue: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: issue[name] for name in names}
 
 

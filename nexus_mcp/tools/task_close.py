@@ -19,7 +19,7 @@ def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
 
     def change(now: Transaction) -> dict[str, Any]:
         if now.plan is None and now.tasks is None:
-            earlier = now.recovered()
+            earlier = now.recovered_answer()
             if earlier is not None:
                 return earlier
         closed_plan, goal = now.plan, now.tasks["goal"] if now.tasks else ""
@@ -30,7 +30,7 @@ def run(ctx: ToolContext, _: dict[str, Any]) -> dict[str, Any]:
         now.append(cycle)
         now.what = f"archives {len(closed_tasks)} task{'s' * (len(closed_tasks) != 1)}"
         now.what += f" and plan {closed_plan['id']}" if closed_plan else ""
-        decisions = len(plan.decided(closed_plan)) if closed_plan else 0
+        decisions = len(plan.decided_issues(closed_plan)) if closed_plan else 0
         topic = closed_plan["topic"] if closed_plan else ""
         return {
             "closed": True,

@@ -102,14 +102,14 @@ def _matching(
     """Yield the decisions that match, those of the present plan first, then those of the cycles, newest cycle first."""
     words = query.lower().split()
     present = iter(()) if plan is None else of_cycle({"plan": plan, "tasks": list(tasks)}, None)
-    closed = iter(()) if archive is None else _archived(archive, words, since)
+    closed = iter(()) if archive is None else _search_archive(archive, words, since)
     for one in chain(present, closed):
-        text = _searched(one)
+        text = _searchable_text(one)
         if all(word in text for word in words):
             yield one
 
 
-def _archived(archive: Archive, words: Sequence[str], since: str) -> Iterator[Decision]:
+def _search_archive(archive: Archive, words: Sequence[str], since: str) -> Iterator[Decision]:
     """Yield the decisions of the cycles whose JSON text has all words, newest cycle first: no other cycle is parsed."""
     from nexus_mcp.store.codec import compact
 
@@ -147,7 +147,7 @@ def of_cycle(cycle: Mapping[str, Any], number: int | None) -> Iterator[Decision]
         }
 
 
-def _searched(one: Decision) -> str:
+def _searchable_text(one: Decision) -> str:
     return "\n".join((one["question"], one["decision"], one["topic"], *one["advice"], *one["advice"].values())).lower()
 
 

@@ -71,7 +71,7 @@ def plan_view(plan: dict[str, Any]) -> dict[str, Any]:
         "created_at": plan["created_at"],
         "research_summary": _text(plan.get("research_summary")),
         "pending": len(plans.pending(plan)),
-        "decided": len(plans.decided(plan)),
+        "decided": len(plans.decided_issues(plan)),
         "issues": [_issue(issue) for issue in plan["issues"]],
     }
 

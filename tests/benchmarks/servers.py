@@ -45,7 +45,7 @@ class InMemory:
     def call(self, tool: str, **arguments: Any) -> tuple[float, Json]:
         answered = self.app.call(tool, arguments, "benchmark")
         result: Json = answered.result["structuredContent"]
-        answered.delivered()
+        answered.confirm_delivery()
         if self.server.archived and (tool == "task_close" or result.get("previousArchived")):
             file = self.root / ".nexus" / "history.json"
             kept = json.loads(file.read_bytes())

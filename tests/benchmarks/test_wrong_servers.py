@@ -156,7 +156,7 @@ def test_text_spoilt_by_a_crowd_is_detected(figures: Figures, monkeypatch: pytes
         project = made[OURS]
         project.give_tasks(3)
         for _ in range(2):
-            App(Workspace(str(project.root))).call("task_add", start.TASK, "benchmark").delivered()
+            App(Workspace(str(project.root))).call("task_add", start.TASK, "benchmark").confirm_delivery()
         crowd._count(RIGHT, project, 3, [4, 5], figures)
         assert figures.wrong == []
         kept = json.loads(project.tasks.read_bytes())

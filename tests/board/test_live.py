@@ -51,7 +51,7 @@ def test_a_change_by_another_store_is_sent(board: Board, tmp_path: Path, what: s
     Project(tmp_path / "x").put("state/artifacts/a/old.md", b"old")
 
     async def test() -> None:
-        seen = board.hub.seen(["x"])
+        seen = board.hub.checksum(["x"])
         stream = board.hub.changes(["x"], seen)
         waiting = asyncio.ensure_future(anext(stream))
         await asyncio.sleep(0)
@@ -71,7 +71,7 @@ def test_a_project_that_goes_is_a_change(tmp_path: Path) -> None:
     board = make_board(tmp_path / "cache", samples.typical(tmp_path / "x"))
 
     async def test() -> None:
-        stream = board.hub.changes(["x"], board.hub.seen(["x"]))
+        stream = board.hub.changes(["x"], board.hub.checksum(["x"]))
         waiting = asyncio.ensure_future(anext(stream))
         await asyncio.sleep(0)
         CHANGES["the folder going"](tmp_path / "x")
@@ -84,12 +84,12 @@ def test_a_project_that_goes_is_a_change(tmp_path: Path) -> None:
 
 def test_a_page_that_slept_gets_what_it_missed(board: Board, tmp_path: Path) -> None:
     """Nothing was polled while no page was open; the first event comes at once."""
-    seen = board.hub.seen(["x"])
+    seen = board.hub.checksum(["x"])
     CHANGES["a plan"](tmp_path / "x")
 
     async def test() -> None:
         stream = board.hub.changes(["x"], seen)
-        assert (await anext(stream))["id"] == board.hub.seen(["x"])
+        assert (await anext(stream))["id"] == board.hub.checksum(["x"])
         await stream.aclose()
         board.hub.end()
 
@@ -100,8 +100,8 @@ def test_a_change_of_another_project_is_not_sent(board: Board, tmp_path: Path) -
     """The page of x is not read again for a change of y; the overview is."""
 
     async def test() -> None:
-        of_x = board.hub.changes(["x"], board.hub.seen(["x"]))
-        of_both = board.hub.changes(["x", "y"], board.hub.seen(["x", "y"]))
+        of_x = board.hub.changes(["x"], board.hub.checksum(["x"]))
+        of_both = board.hub.changes(["x", "y"], board.hub.checksum(["x", "y"]))
         waiting = asyncio.ensure_future(anext(of_x))
         both = asyncio.ensure_future(anext(of_both))
         await asyncio.sleep(0)
@@ -138,7 +138,7 @@ def test_closing_ends_every_stream(board: Board) -> None:
     """Streams that wait end without an event."""
 
     async def test() -> None:
-        streams = [board.hub.changes(["x"], board.hub.seen(["x"])) for _ in range(3)]
+        streams = [board.hub.changes(["x"], board.hub.checksum(["x"])) for _ in range(3)]
         waiting = [asyncio.ensure_future(anext(stream)) for stream in streams]
         await asyncio.sleep(0)
         board.hub.close()
@@ -153,5 +153,5 @@ def test_closing_ends_every_stream(board: Board) -> None:
 def test_the_same_files_are_the_same_state(board: Board) -> None:
     """The word for the state depends on the files and the projects alone."""
     hub = Hub(list(board.projects.values()))
-    assert hub.seen(["x"]) == board.hub.seen(["x"])
-    assert hub.seen(["x"]) != hub.seen(["x", "y"])
+    assert hub.checksum(["x"]) == board.hub.checksum(["x"])
+    assert hub.checksum(["x"]) != hub.checksum(["x", "y"])

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nexus_mcp.catalog.building import own_value, shipped_value
-from nexus_mcp.catalog.sources import Own, Shipped, read_shipped
+from nexus_mcp.catalog.sources import Own, ShippedFiles, read_shipped
 from nexus_mcp.errors import CatalogError
 from nexus_mcp.packaged import data_path
 from nexus_mcp.store.folder import Folder
@@ -51,7 +51,7 @@ def put(root: Path, changes: Mapping[str, str | bytes | None]) -> None:
 def shipped_faults(root: Path) -> list[str]:
     """Return the faults of a folder of assets; [] for a usable one."""
     try:
-        shipped_value(Shipped(str(root)))
+        shipped_value(ShippedFiles(str(root)))
     except CatalogError as error:
         return error.faults
     return []

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nexus_mcp.catalog.foreign_texts import Known, translate
+from nexus_mcp.catalog.foreign_texts import KnownNames, translate
 from nexus_mcp.catalog.placeholders import find_placeholders
 
-KNOWN = Known(("plan_start", "task_add"), ("researcher",), ("nx-plan",))
+KNOWN = KnownNames(("plan_start", "task_add"), ("researcher",), ("nx-plan",))
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def call(project: Project, *calls: Call, harness: str = "claude-code", client: s
     """Make these calls of tools in the project."""
     for tool, arguments in calls:
         answer = App(Workspace(str(project.root), harness)).call(tool, arguments, client)
-        answer.delivered()
+        answer.confirm_delivery()
         assert answer.result["isError"] is False, answer.result
 
 

@@ -60,7 +60,7 @@ def test_tools_and_events_work_with_any_clock(project: Project, seconds: float) 
     app = App(Workspace(str(project.root)), now=lambda: seconds)
     for name in (*IN_ORDER, "task_close", "task_add"):
         answer = app.call(name, SMALLEST[name])
-        answer.delivered()
+        answer.confirm_delivery()
         assert not answer.result["isError"], answer.result
     for event, row in EVENTS.items():
         params = dict.fromkeys(row.load().required, "ä") | PARAMS.get(event, {})

@@ -33,7 +33,7 @@ def some_changes(project: Project, clock: Clock) -> None:
     )
     for harness, client, name, arguments in calls:
         answer = App(Workspace(str(project.root), harness), now=clock).call(name, arguments, client)
-        answer.delivered()
+        answer.confirm_delivery()
         assert answer.result["isError"] is False
         clock.advance()
 

@@ -161,8 +161,8 @@ def printed(found: RunResult, detail: str) -> str:
     file = io.StringIO()
     with Screen(len(found.results), file, detail=detail, width=120) as screen:
         for one in found.results:
-            screen.started(one.test_id)
-            screen.ended(one)
+            screen.show_start(one.test_id)
+            screen.show_result(one)
     screen.failures(found)
     screen.last_line(found)
     return file.getvalue()
@@ -259,7 +259,7 @@ def test_terminal_has_a_bar_and_no_lines() -> None:
     """A terminal shows the time left in its bar."""
     file = io.StringIO()
     with Screen(2, file, terminal=True, interval_s=0.001) as screen:
-        screen.ended(runs.passed("a"))
+        screen.show_result(runs.passed("a"))
     assert "of 2 fixtures" not in file.getvalue()
     assert re.search(r"-:--:--|0:00:0", file.getvalue())
 

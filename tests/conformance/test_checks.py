@@ -26,7 +26,7 @@ def kinds(found: list[Assertion]) -> list[tuple[str, bool]]:
 @pytest.mark.parametrize("reply", [MARKED, UNMARKED, BLUNT, PROTOCOL])
 def test_each_kind_of_error_counts_as_an_error(reply: Reply) -> None:
     """A marked answer, a protocol error and a payload with `error` all count as errors."""
-    assert reply.failed is True
+    assert reply.is_failure is True
     assert answer_checks(Asserts(error=True), reply) == [Assertion("error", passed=True, expected=True, seen=True)]
     (told,) = answer_checks(Asserts(), reply, "step 1")
     assert told == Assertion(

@@ -15,7 +15,7 @@ from nexus_mcp.conformance.failures import Reply
 from nexus_mcp.conformance.limits import FIXTURE_EVIDENCE, ITEM, REMAINDER, VALUES
 from nexus_mcp.conformance.processes.process import KEPT, Allowance, Tail
 from nexus_mcp.conformance.report.json_report import json_text, to_json
-from nexus_mcp.conformance.report.texts import escaped
+from nexus_mcp.conformance.report.texts import escape
 from nexus_mcp.conformance.result import MISSING, Cut
 from tests.conformance.runs import failed, run
 
@@ -121,11 +121,11 @@ def test_fixtures_that_run_at_once_share_an_allowance() -> None:
     for at_once in (1, 2, 8, 1000):
         allowance = Allowance(at_once=at_once)
         while not allowance.complaint:
-            allowance.printed(1 << 19, 0, 0)
+            allowance.count_printed(1 << 19, 0, 0)
         sizes.append(allowance.complaint.rpartition("than ")[2])
     assert sizes == ["16 MiB", "16 MiB", "4 MiB", "1 MiB"]
     allowance = Allowance()
-    allowance.parsed(b"[" + b"0," * VALUES + b"0]")
+    allowance.count_parsed(b"[" + b"0," * VALUES + b"0]")
     assert allowance.complaint == f"flooded: it printed more than {VALUES:,} JSON values"
 
 
@@ -141,4 +141,4 @@ def test_tail_keeps_the_end_of_a_stream() -> None:
 
 def test_long_texts_are_escaped_like_short_ones() -> None:
     """The rules for the escapes of a text do not depend on its length."""
-    assert escaped("a\x1b" * 100_000) == "a\\u001b" * 100_000
+    assert escape("a\x1b" * 100_000) == "a\\u001b" * 100_000

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nexus_mcp.conformance import jsonpath
-from nexus_mcp.conformance.jsonpath import Found
+from nexus_mcp.conformance.jsonpath import FoundNode
 from nexus_mcp.conformance.result import MISSING
 
 OBJECT = {
@@ -69,7 +69,7 @@ OBJECT = {
 )
 def test_query_selects_the_node_of_the_rfc(query: str, value: Any) -> None:
     """A query selects the nodes that the RFC specifies."""
-    assert jsonpath.compile(query).find(OBJECT) == Found(value)
+    assert jsonpath.compile(query).find(OBJECT) == FoundNode(value)
 
 
 @pytest.mark.parametrize(
@@ -95,12 +95,12 @@ def test_query_selects_the_node_of_the_rfc(query: str, value: Any) -> None:
 )
 def test_missing_value_reports_its_nearest_parent(query: str, parent: str) -> None:
     """A missing node is MISSING, with the normalized path of the deepest existing node on the way."""
-    assert jsonpath.compile(query).find(OBJECT) == Found(MISSING, parent)
+    assert jsonpath.compile(query).find(OBJECT) == FoundNode(MISSING, parent)
 
 
 def test_normalized_path_writes_control_characters_as_numbers() -> None:
     """A normalized path spells a control character by its number, in lowercase."""
-    assert jsonpath.compile(r"$['\u001F'].x").find({"\x1f": 1}) == Found(MISSING, r"$['\u001f']")
+    assert jsonpath.compile(r"$['\u001F'].x").find({"\x1f": 1}) == FoundNode(MISSING, r"$['\u001f']")
 
 
 @pytest.mark.parametrize(
@@ -128,24 +128,24 @@ def test_query_for_several_nodes_is_refused(query: str) -> None:
 @pytest.mark.parametrize(
     ("document", "query", "found"),
     [
-        ({"a": [1, 2, 3]}, "$.a.length", Found(3)),
-        ({"a": []}, "$.a.length", Found(0)),
-        ({"a": "é😀"}, "$.a.length", Found(2)),
-        ([1, 2], "$.length", Found(2)),
-        ({"a": {"length": "own"}}, "$.a.length", Found("own")),
-        ({"a": {"length": None}}, "$.a.length", Found(None)),
-        ({"a": {"b": 1}}, "$.a.length", Found(MISSING, "$['a']")),
-        ({"a": 5}, "$.a.length", Found(MISSING, "$['a']")),
-        ({"a": None}, "$.a.length", Found(MISSING, "$['a']")),
-        ({}, "$.a.length", Found(MISSING, "$")),
-        ({"a": [1]}, "$.a['length']", Found(MISSING, "$['a']")),
-        ({"a": [1]}, "$.a.length.length", Found(MISSING, "$['a']")),
-        ({"a": {"length": [1, 2]}}, "$.a.length.length", Found(2)),
-        ({"a": {"length": [1, 2]}}, "$.a.length[1]", Found(2)),
-        ({"a": {"b.length": "x"}}, "$.a['b.length']", Found("x")),
+        ({"a": [1, 2, 3]}, "$.a.length", FoundNode(3)),
+        ({"a": []}, "$.a.length", FoundNode(0)),
+        ({"a": "é😀"}, "$.a.length", FoundNode(2)),
+        ([1, 2], "$.length", FoundNode(2)),
+        ({"a": {"length": "own"}}, "$.a.length", FoundNode("own")),
+        ({"a": {"length": None}}, "$.a.length", FoundNode(None)),
+        ({"a": {"b": 1}}, "$.a.length", FoundNode(MISSING, "$['a']")),
+        ({"a": 5}, "$.a.length", FoundNode(MISSING, "$['a']")),
+        ({"a": None}, "$.a.length", FoundNode(MISSING, "$['a']")),
+        ({}, "$.a.length", FoundNode(MISSING, "$")),
+        ({"a": [1]}, "$.a['length']", FoundNode(MISSING, "$['a']")),
+        ({"a": [1]}, "$.a.length.length", FoundNode(MISSING, "$['a']")),
+        ({"a": {"length": [1, 2]}}, "$.a.length.length", FoundNode(2)),
+        ({"a": {"length": [1, 2]}}, "$.a.length[1]", FoundNode(2)),
+        ({"a": {"b.length": "x"}}, "$.a['b.length']", FoundNode("x")),
     ],
 )
-def test_length_at_the_end_is_a_length_or_a_field(document: Any, query: str, found: Found) -> None:
+def test_length_at_the_end_is_a_length_or_a_field(document: Any, query: str, found: FoundNode) -> None:
     """`.length` at the end is the length of an array or a text, and in an object the field with this name."""
     assert jsonpath.compile(query).find(document) == found
 

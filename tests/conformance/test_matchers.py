@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nexus_mcp.conformance.matchers import TYPES, faults, mismatch, shown
+from nexus_mcp.conformance.matchers import TYPES, faults, format_value, mismatch
 from nexus_mcp.conformance.result import MISSING
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
@@ -142,7 +142,7 @@ def test_different_value_is_reported(expected: Any, seen: Any, message: str) -> 
 )
 def test_text_that_is_no_date_time_does_not_match(text: str) -> None:
     """Only a moment that exists, with T and an offset, is an ISO 8601 date-time."""
-    assert mismatch({"type": "iso8601"}, text) == f"must be {TYPES['iso8601'][1]}, is {shown(text)}"
+    assert mismatch({"type": "iso8601"}, text) == f"must be {TYPES['iso8601'][1]}, is {format_value(text)}"
 
 
 @given(EXACT)

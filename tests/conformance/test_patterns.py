@@ -15,7 +15,7 @@ import pytest
 from nexus_mcp.conformance.authoring.claims import asserted_parameters
 from nexus_mcp.conformance.matchers import faults
 from nexus_mcp.conformance.processes import helper, worker
-from nexus_mcp.conformance.processes.helper import Budget, Helpers, Unmatched, budget, search
+from nexus_mcp.conformance.processes.helper import Budget, Helpers, MatchFailed, budget, search
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.settings import TargetOptions
 from nexus_mcp.conformance.target import stdio
@@ -88,7 +88,7 @@ def test_pattern_budget_is_shared_within_a_fixture() -> None:
     assert [Budget(seconds).seconds for seconds in (0.001, 3, 600)] == [1, 3, helper.MOST_S]
     token = budget.set(Budget(0))
     try:
-        with pytest.raises(Unmatched, match="takes more than 1 s to match"):
+        with pytest.raises(MatchFailed, match="takes more than 1 s to match"):
             search(ENDLESS, LETTERS)
     finally:
         budget.reset(token)

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from nexus_mcp.conformance.report.compare import Share, compared, document, show
+from nexus_mcp.conformance.report.compare import Share, compare, document, show
 from nexus_mcp.conformance.result import RunResult
 from nexus_mcp.conformance.settings import find_prefix
 from tests.conformance import runs
@@ -31,13 +31,13 @@ B = runs.run(
 
 def printed(*compared_runs: RunResult) -> str:
     file = io.StringIO()
-    show(compared(compared_runs), file, width=120)
+    show(compare(compared_runs), file, width=120)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 
 def test_shares_count_the_fixtures_that_ran() -> None:
     """For each run, every tool, event and group has the number of passed fixtures of those that ran."""
-    found = compared([A, B])
+    found = compare([A, B])
     assert found.sections == {
         "plan_start": (Share(1, 1, 0), Share(1, 1, 0)),
         "task_add": (Share(2, 2, 0), Share(1, 2, 0)),
@@ -79,7 +79,7 @@ B  3 passed, 1 failed"""
 
 def test_json_document_has_the_comparison() -> None:
     """The JSON document has the same content as the screen."""
-    assert document(compared([A, B])) == {
+    assert document(compare([A, B])) == {
         "format": 1,
         "targets": [
             {

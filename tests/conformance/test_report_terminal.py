@@ -23,8 +23,8 @@ def printed(run: RunResult, *, terminal: bool = False, width: int | None = 120) 
     screen = Screen(len(run.results), file, terminal=terminal, width=width)
     with screen:
         for result in run.results:
-            screen.started(result.test_id)
-            screen.ended(result)
+            screen.show_start(result.test_id)
+            screen.show_result(result)
     screen.failures(run)
     screen.last_line(run)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())

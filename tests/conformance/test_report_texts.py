@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nexus_mcp.conformance.report.texts import block, escaped, indented, one_line, plain, shortened, shown
+from nexus_mcp.conformance.report.texts import block, escape, format_indented, format_value, one_line, plain, shorten
 from nexus_mcp.conformance.result import MISSING
 
 JSON = st.recursive(
@@ -24,20 +24,20 @@ JSON = st.recursive(
 
 def test_control_characters_are_escaped() -> None:
     """Control, format and bidirectional characters, surrogates and separators are escaped, and no others."""
-    escape = {chr(number) for number in range(sys.maxunicode + 1) if escaped(chr(number)) != chr(number)}
-    kinds = {unicodedata.category(char) for char in escape}
+    escaped = {chr(number) for number in range(sys.maxunicode + 1) if escape(chr(number)) != chr(number)}
+    kinds = {unicodedata.category(char) for char in escaped}
     assert kinds == {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"}
-    assert " " not in escape
-    assert all(escaped(char).isascii() for char in escape)
+    assert " " not in escaped
+    assert all(escape(char).isascii() for char in escaped)
 
 
 @given(JSON)
 def test_short_value_is_shown_as_json(value: Any) -> None:
     """A value that is not truncated is shown as equal JSON on one line."""
-    text = shown(value, 1_000_000)
+    text = format_value(value, 1_000_000)
     assert text.isprintable()
     assert json.loads(text) == value
-    assert json.loads(indented(value, 1_000_000)) == value
+    assert json.loads(format_indented(value, 1_000_000)) == value
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_short_value_is_shown_as_json(value: Any) -> None:
 )
 def test_truncated_text_says_its_length(value: Any, text: str) -> None:
     """Texts have quotes, a missing value has none, and a truncated text has its length."""
-    assert shown(value, 20) == text
+    assert format_value(value, 20) == text
 
 
 def test_huge_number_does_not_stop_a_report() -> None:
@@ -70,7 +70,7 @@ def test_deep_value_is_shown_to_a_depth() -> None:
     deep: Any = []
     for _ in range(100_000):
         deep = [deep]
-    assert "nested too deeply" in shown(deep, 1000)
+    assert "nested too deeply" in format_value(deep, 1000)
     while deep:  # take it apart in a loop: the interpreter would free it recursively
         deep = deep[0]
 
@@ -79,7 +79,7 @@ def test_lines_drop_newlines_and_tabs() -> None:
     """A block keeps newlines and tabs, a line keeps neither."""
     assert block("a\n\tb\rc") == "a\n\tb\\rc"
     assert one_line("a\n\tb\rc") == "a\\n\\tb\\rc"
-    assert shortened("12345", 5) == "12345"
+    assert shorten("12345", 5) == "12345"
     assert one_line("1" * 2000, 5) == "11111… (2,000 characters in all)"
 
 
@@ -89,4 +89,4 @@ def test_half_of_an_earlier_note_is_dropped(end: str) -> None:
     whole = f'is "abc{end}, and more'
     begin = whole.index("…")
     for limit in range(begin, whole.index(")")):
-        assert shortened(whole, limit) == f"{whole[:begin]}… ({len(whole)} characters in all)"
+        assert shorten(whole, limit) == f"{whole[:begin]}… ({len(whole)} characters in all)"

@@ -13,7 +13,7 @@ import pytest
 
 from nexus_mcp.conformance.tokens import fill_fixture
 from nexus_mcp.conformance.trial.sandbox import Sandbox
-from nexus_mcp.conformance.trial.snapshot import Snapshot, changed, digest, snapshot
+from nexus_mcp.conformance.trial.snapshot import Snapshot, changed_paths, digest, snapshot
 from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
 from tests.conformance.support import made
 
@@ -87,7 +87,7 @@ def test_nothing_is_written_through_a_link(sandbox: Sandbox, tmp_path: Path, pat
     before = seen(tmp_path)
     with pytest.raises(OSError, match="a link is in the path"):
         sandbox.write(path, b"lost", None)
-    assert changed(before, seen(tmp_path)) == []
+    assert changed_paths(before, seen(tmp_path)) == []
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from nexus_mcp.conformance.report.texts import format_leftovers
 from nexus_mcp.conformance.result import Leftover, RunResult
 from nexus_mcp.conformance.runner import run
 from nexus_mcp.conformance.settings import TargetOptions
-from nexus_mcp.conformance.stopping import Ending, Halt, Halted, block_signals, handle_signals, run_under_signals
+from nexus_mcp.conformance.stopping import Ending, Halt, RunHalted, block_signals, handle_signals, run_under_signals
 from nexus_mcp.conformance.target import stdio
 from nexus_mcp.conformance.trial import emptying, snapshot, workspace_root
 from nexus_mcp.conformance.trial.emptying import MOUNTED, empty_folder, remove_at
@@ -185,7 +185,7 @@ def test_work_stops_at_its_deadline_or_on_request() -> None:
     asked, late = Halt(600), Halt(0.01)
     asked.stop()
     for halt in (asked, late):
-        with stopping.set_halt(halt), pytest.raises(Halted):
+        with stopping.set_halt(halt), pytest.raises(RunHalted):
             endless()
     stopping.check()  # outside of such work check() does nothing
 

@@ -96,7 +96,7 @@ def steps(project: Project, client: Client, tool: str) -> int:
     with disk(0, lambda _: None) as seen:
         answer = client.app.call(tool, SMALLEST[tool])
     assert answer.result["isError"] is False
-    answer.delivered()
+    answer.confirm_delivery()
     return seen.count
 
 

@@ -104,9 +104,9 @@ def test_result_text_equals_structured_content(full: Client, tool: str) -> None:
     assert result["isError"] is False
     assert result["content"] == [{"type": "text", "text": compact(result["structuredContent"])}]
     assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
-    answer.delivered()
-    answer.delivered()
-    answer.undelivered()
+    answer.confirm_delivery()
+    answer.confirm_delivery()
+    answer.drop_delivery()
 
 
 @pytest.mark.requirement("calls.unescaped")

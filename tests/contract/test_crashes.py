@@ -136,7 +136,7 @@ def test_an_answer_on_its_way_is_not_taken(call: Client, project: Project, make_
     answer = call.app.call("task_close", {})
     other = Client(make_app(project.root), project)
     assert other("task_close")["total_cycles"] == 3
-    answer.delivered()
+    answer.confirm_delivery()
     assert other("task_close")["total_cycles"] == 4
 
 
@@ -176,5 +176,5 @@ def test_linked_receipt_is_not_followed(call: Client, project: Project, target: 
     for tool in ("task_close", "task_close", "task_add", "plan_start"):
         answer = call.app.call(tool, SMALLEST[tool])
         assert "planted" not in str(answer.result)
-        answer.delivered()
+        answer.confirm_delivery()
     assert behind.exists()

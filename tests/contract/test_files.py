@@ -91,7 +91,7 @@ def test_numbers_we_do_not_know(call: Client, project: Project, number: str) -> 
     project.put("state/plan.json", f'{text}, "x": {number}}}')
     before = project.get("state/plan.json")
     answer = call.app.call("plan_update", {"action": "add", "title": "A"})
-    answer.delivered()
+    answer.confirm_delivery()
     after = project.get("state/plan.json")
     if answer.result["isError"]:
         assert after == before

@@ -37,7 +37,7 @@ def test_every_failing_change_is_absent_or_completed(
         with disk(number, fail):
             answer = client.app.call(tool, SMALLEST[tool])
         content = unpack(answer)
-        answer.delivered()
+        answer.confirm_delivery()
         after = without_lock(project.snapshot())
         if not answer.result["isError"]:
             outcomes.add("done")  # what failed was not needed, like signing the lock

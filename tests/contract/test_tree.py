@@ -211,7 +211,7 @@ def test_linked_gitignore_is_not_written(call: Client, project: Project, tmp_pat
     project.nexus.mkdir()
     (project.nexus / ".gitignore").symlink_to(target)
     answer = call.app.call(tool, SMALLEST[tool])
-    answer.delivered()
+    answer.confirm_delivery()
     assert not target.exists()
     assert (project.nexus / ".gitignore").is_symlink()
 
@@ -240,7 +240,7 @@ def test_no_process_is_started(call: Client, project: Project) -> None:
     sys.addaudithook(hook)
     try:
         for tool in NAMES:
-            call.app.call(tool, SMALLEST[tool]).delivered()
+            call.app.call(tool, SMALLEST[tool]).confirm_delivery()
     finally:
         armed = False
     assert started == []

@@ -134,7 +134,7 @@ def accepts(call: Client, project: Project, levels: int) -> bool:
     text = pretty(plan()).decode().rstrip().removesuffix("}")
     project.put("state/plan.json", f'{text}, "x": {nested(levels)}}}')
     answer = call.app.call("plan_update", {"action": "add", "title": "A"})
-    answer.delivered()
+    answer.confirm_delivery()
     return answer.result["isError"] is False
 
 

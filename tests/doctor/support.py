@@ -95,7 +95,7 @@ def _trace(path: Path) -> tuple[Any, ...]:
 def answered(root: Path, name: str, /, **arguments: Any) -> Any:
     """Call a tool as a server does, deliver the response, and return the answer."""
     answer = App(Workspace(str(root))).call(name, arguments)
-    answer.delivered()
+    answer.confirm_delivery()
     assert answer.result["isError"] is False, answer.result
     return answer.result["structuredContent"]
 

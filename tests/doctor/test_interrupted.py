@@ -96,7 +96,7 @@ def test_obstacle_of_a_recorded_change_is_reported_first(bare: Project, path: st
 def test_receipt_of_another_cycle_is_no_finding(bare: Project) -> None:
     """A receipt whose answer belongs to another cycle is no undelivered close, because no call would return it."""
     whole_cycle(bare.root, close=False)
-    App(Workspace(str(bare.root))).call("task_close", {}).undelivered()
+    App(Workspace(str(bare.root))).call("task_close", {}).drop_delivery()
     (receipt,) = bare.state.glob("closed-*")
     value = json.loads(receipt.read_bytes())
     value["answer"]["cycle"] = "1970-01-01T00:00:00.000Z"
@@ -117,7 +117,7 @@ def test_receipt_of_a_dead_process_is_reported(bare: Project) -> None:
     whole_cycle(bare.root, close=False)
     answer = App(Workspace(str(bare.root))).call("task_close", {})
     assert codes(bare.root) == []
-    answer.undelivered()
+    answer.drop_delivery()
     finding = only(bare.root)
     assert finding.code == "unanswered-close"
     assert answer.result["structuredContent"]["cycle"] in finding.problem
@@ -128,7 +128,7 @@ def test_receipt_of_a_dead_process_is_reported(bare: Project) -> None:
 def test_looking_takes_no_receipt(bare: Project) -> None:
     """After doctor has read the receipt of a close, the next close still returns its answer, once."""
     whole_cycle(bare.root, close=False)
-    App(Workspace(str(bare.root))).call("task_close", {}).undelivered()
+    App(Workspace(str(bare.root))).call("task_close", {}).drop_delivery()
     assert codes(bare.root) == codes(bare.root) == ["unanswered-close"]
     assert answered(bare.root, "task_close")["total_cycles"] == 1
 

@@ -65,7 +65,7 @@ class Scratch:
         from nexus_mcp.workspace import Workspace
 
         answer = App(Workspace(str(self.root), "nexus-mcp"), "").call(tool, arguments)
-        answer.delivered()
+        answer.confirm_delivery()
         assert not answer.result["isError"], answer.result
 
     def state(self, name: str) -> Any:

@@ -175,7 +175,7 @@ def test_file_that_changes_meanwhile_is_read_again(times: int) -> None:
         path = put(root.parent, ".claude.json", '{"n": 0}')
         look, count = files.look, 0
 
-        def looking(name: str, within: str = "") -> files.Found:
+        def looking(name: str, within: str = "") -> files.FoundFile:
             nonlocal count
             found = look(name, within)
             if name == str(path) and count < times:

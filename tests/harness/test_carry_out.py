@@ -19,7 +19,7 @@ def test_files_that_are_not_restored_are_named(
     monkeypatch.chdir(project.root)
     write, written = files.write, list[str]()
 
-    def fails_at_the_second(found: files.Found, data: bytes | None) -> None:
+    def fails_at_the_second(found: files.FoundFile, data: bytes | None) -> None:
         if written:
             raise files.Interference(found.path) if found.path in written else refused
         write(found, data)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nexus_mcp.harness.codex_trust import untrusted
+from nexus_mcp.harness.codex_trust import untrusted_hooks
 
 LINE = "nexus-mcp hook --native codex --gate auto --skills"
 SEEN = {
@@ -41,20 +41,20 @@ def path(tmp_path: Path) -> str:
 
 def test_hashes_are_those_of_codex(path: str) -> None:
     """Hooks that Codex trusts unchanged give no line."""
-    assert untrusted(settings(path, *SEEN), path, hooks(), "codex") == []
+    assert untrusted_hooks(settings(path, *SEEN), path, hooks(), "codex") == []
 
 
 def test_hooks_without_trust_are_counted(path: str) -> None:
     """The hashes of another file do not count."""
     kept = settings(path, "Stop")
     kept["hooks"]["state"] |= settings(f"{path}.other", *SEEN)["hooks"]["state"]
-    (line,) = untrusted(kept, path, hooks(), "codex")
+    (line,) = untrusted_hooks(kept, path, hooks(), "codex")
     assert line.startswith("Codex trusts 1 of 3 hooks and skips the others")
 
 
 def test_hooks_that_changed_are_counted(path: str) -> None:
     """Another command has another hash, and Codex skips it."""
-    (line,) = untrusted(settings(path, *SEEN), path, hooks(LINE.replace("auto", "warn")), "codex")
+    (line,) = untrusted_hooks(settings(path, *SEEN), path, hooks(LINE.replace("auto", "warn")), "codex")
     assert line.startswith("3 of 3 hooks changed after you trusted them")
 
 
@@ -65,13 +65,13 @@ def test_hook_of_the_user_does_not_count_as_ours(path: str) -> None:
     found["hooks"]["PostToolUse"] = [{"hooks": [command("true", 5)]}]
     kept = settings(path, "PreToolUse", "SessionEnd")
     kept["hooks"]["state"] |= {f"{path}:stop:0:0": {"trusted_hash": "sha256:1"}}
-    assert "trusts 2 of 3 hooks" in untrusted(kept, path, found, "codex")[0]
+    assert "trusts 2 of 3 hooks" in untrusted_hooks(kept, path, found, "codex")[0]
     kept["hooks"]["state"] |= settings(path, "Stop", place=1)["hooks"]["state"]
-    assert untrusted(kept, path, found, "codex") == []
+    assert untrusted_hooks(kept, path, found, "codex") == []
 
 
 @pytest.mark.parametrize("broken", [{}, {"hooks": []}, {"hooks": {"state": [1]}}, {"hooks": {"state": {"a": 1}}}])
 def test_settings_of_another_shape_trust_nothing(path: str, broken: dict[str, Any]) -> None:
     """Malformed settings trust no hook, and hooks of another shape are not ours."""
-    assert "trusts 0 of 3 hooks" in untrusted(broken, path, hooks(), "codex")[0]
-    assert untrusted(broken, path, {"hooks": {"Stop": "x", "PreToolUse": [1]}}, "codex") == []
+    assert "trusts 0 of 3 hooks" in untrusted_hooks(broken, path, hooks(), "codex")[0]
+    assert untrusted_hooks(broken, path, {"hooks": {"Stop": "x", "PreToolUse": [1]}}, "codex") == []

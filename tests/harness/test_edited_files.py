@@ -75,7 +75,7 @@ def test_a_failed_command_leaves_no_copy_of_an_edited_file(
     for number in range(40):
         calls: list[int] = []
 
-        def failing(found: files.Found, data: bytes | None, number: int = number, calls: list[int] = calls) -> None:
+        def failing(found: files.FoundFile, data: bytes | None, number: int = number, calls: list[int] = calls) -> None:
             calls.append(1)
             if len(calls) == number + 1:
                 raise OSError(28, "No space left on device")

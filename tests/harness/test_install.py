@@ -228,7 +228,7 @@ def test_an_interruption_takes_everything_back(
     for number in range(40):
         calls: list[int] = []
 
-        def failing(found: files.Found, data: bytes | None, number: int = number, calls: list[int] = calls) -> None:
+        def failing(found: files.FoundFile, data: bytes | None, number: int = number, calls: list[int] = calls) -> None:
             calls.append(1)
             if len(calls) == number + 1:
                 raise error

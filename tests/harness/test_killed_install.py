@@ -25,7 +25,7 @@ def install_until(*words: str) -> Callable[[int], int]:
     def install(number: int) -> int:
         done: list[Path] = []
 
-        def killing(found: files.Found, data: bytes | None) -> None:
+        def killing(found: files.FoundFile, data: bytes | None) -> None:
             if len(done) == number:
                 os.kill(os.getpid(), signal.SIGKILL)
             write(found, data)
@@ -154,7 +154,7 @@ def test_failed_installation_leaves_no_copies(
     put(home, {".claude.json": b'{"token": "secret"}'})
     before = tree(home)
 
-    def failing(found: files.Found, data: bytes | None) -> None:
+    def failing(found: files.FoundFile, data: bytes | None) -> None:
         raise files.Interference(found.path)
 
     with monkeypatch.context() as patch:

@@ -84,11 +84,21 @@ def test_shared_limit_shrinks_with_each_wait(monkeypatch: pytest.MonkeyPatch) ->
     now = 100.0
     monkeypatch.setattr("nexus_mcp.store.access.time.monotonic", lambda: now)
     each, in_all = Deadline(2.0), Deadline(2.0, in_all=True)
-    assert (each.left(), in_all.left(), in_all.left(10.0), in_all.left(0.5)) == (2.0, 2.0, 2.0, 0.5)
+    assert (each.seconds_left(), in_all.seconds_left(), in_all.seconds_left(10.0), in_all.seconds_left(0.5)) == (
+        2.0,
+        2.0,
+        2.0,
+        0.5,
+    )
     now = 101.5
-    assert (each.left(), each.left(10.0), in_all.left(), in_all.left(10.0)) == (2.0, 10.0, 0.5, 0.5)
+    assert (each.seconds_left(), each.seconds_left(10.0), in_all.seconds_left(), in_all.seconds_left(10.0)) == (
+        2.0,
+        10.0,
+        0.5,
+        0.5,
+    )
     now = 103.0
-    assert (each.left(), in_all.left(), in_all.left(10.0)) == (2.0, 0.0, 0.0)
+    assert (each.seconds_left(), in_all.seconds_left(), in_all.seconds_left(10.0)) == (2.0, 0.0, 0.0)
 
 
 @pytest.mark.requirement("events.deadline")

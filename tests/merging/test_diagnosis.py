@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from nexus_mcp.merging.diagnosis import Damaged, Hopeless, diagnose
+from nexus_mcp.merging.diagnosis import DamagedFile, Hopeless, diagnose
 from tests.merging.support import OURS, numbered
 
 ONE, TWO = OURS([numbered(1), numbered(2)]), OURS([numbered(1), numbered(3)])
@@ -44,5 +44,5 @@ def test_messages_quote_no_content() -> None:
     secret = json.dumps({"cycles": [{"s3cret": "s3cret"}]}).encode()
     for data in (secret[:-3], secret[:-3] + b"s3cret", secret.replace(b"{", b"{s3cret", 2), MARKED + b"s3cret"):
         found = diagnose(data)
-        assert isinstance(found, Damaged | Hopeless)
+        assert isinstance(found, DamagedFile | Hopeless)
         assert "s3cret" not in found.fault + getattr(found, "reason", "")

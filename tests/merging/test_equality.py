@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nexus_mcp.merging import threeway
 from nexus_mcp.merging.threeway import merge, union
-from nexus_mcp.merging.versions import Undecided
+from nexus_mcp.merging.versions import MergeUndecided
 from tests.merging.support import OURS, numbered, texts_of
 
 values = st.recursive(
@@ -77,7 +77,7 @@ def test_cycles_are_equal_in_any_layout(one: dict[str, object], other: dict[str,
 def test_a_wrong_result_is_noticed(part: str, text: str, reason: str) -> None:
     """A wrongly assembled text is detected and becomes a conflict."""
     base, ours, theirs = [numbered(1)], [numbered(1), numbered(2)], [numbered(1), numbered(3)]
-    with patch.object(threeway, part, return_value=text), pytest.raises(Undecided, match=f"the result.* {reason}"):
+    with patch.object(threeway, part, return_value=text), pytest.raises(MergeUndecided, match=f"the result.* {reason}"):
         merge(OURS(base), OURS(ours), OURS(theirs))
 
 
@@ -85,6 +85,6 @@ def test_result_that_cannot_be_read_back_is_not_written() -> None:
     """A result that could not be read back is not written."""
     with (
         patch("nexus_mcp.store.journal.HISTORY_LIMIT", 1000),
-        pytest.raises(Undecided, match="larger than"),
+        pytest.raises(MergeUndecided, match="larger than"),
     ):
         merge(None, OURS([numbered(1), numbered(2)]), OURS([numbered(3), numbered(4)]))

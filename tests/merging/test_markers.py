@@ -9,8 +9,8 @@ import pytest
 
 from nexus_mcp.merging import conflict as merging_conflict
 from nexus_mcp.merging.conflict import split
-from nexus_mcp.merging.diagnosis import Damaged, Hopeless, diagnose
-from nexus_mcp.merging.versions import Undecided
+from nexus_mcp.merging.diagnosis import DamagedFile, Hopeless, diagnose
+from nexus_mcp.merging.versions import MergeUndecided
 from tests.merging.support import OURS, Layout, numbered
 
 STYLES = ("--diff3", "--zdiff3", "--no-diff3")
@@ -100,7 +100,7 @@ def test_malformed_markers_are_refused(data: bytes, line: int) -> None:
     """Markers that are missing, nested or out of order are refused, with the line where that shows."""
     assert split(GOOD) == (b"a\nb\nd\n", b"a\nc\nd\n")
     assert merging_conflict.has_markers(data)
-    with pytest.raises(Undecided, match=rf"not those of one merge \(line {line}\)") as caught:
+    with pytest.raises(MergeUndecided, match=rf"not those of one merge \(line {line}\)") as caught:
         split(data)
     assert "\n" not in caught.value.reason
 
@@ -134,6 +134,6 @@ def test_leftover_markers_lose_no_cycle(tmp_path: Path, style: str, size: int) -
             continue  # a style without such markers, or with no others
         found = diagnose(left)
         if removed == "|":  # without this marker the past is a part of our side
-            assert not isinstance(found, Damaged)
+            assert not isinstance(found, DamagedFile)
         else:
             assert isinstance(found, Hopeless)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from nexus_mcp.merging.threeway import merge, union
-from nexus_mcp.merging.versions import Undecided
+from nexus_mcp.merging.versions import MergeUndecided
 from tests.merging.support import (
     Cycle,
     Layout,
@@ -140,11 +140,11 @@ def test_a_changed_past_is_not_decided(theirs: str) -> None:
         "once": past[:2],
     }[theirs]
     base, ours, other = WRITE(past), WRITE([*past, numbered(3)]), WRITE([*changed, numbered(4)])
-    with pytest.raises(Undecided, match=r"their side lacks or has changed (a cycle|3 cycles) of"):
+    with pytest.raises(MergeUndecided, match=r"their side lacks or has changed (a cycle|3 cycles) of"):
         merge(base, ours, other)
-    with pytest.raises(Undecided, match="our side lacks"):
+    with pytest.raises(MergeUndecided, match="our side lacks"):
         merge(base, other, ours)
-    with pytest.raises(Undecided, match="their side lacks"):
+    with pytest.raises(MergeUndecided, match="their side lacks"):
         merge(base, ours, other, descends=False)
     assert titles(merge(base, other, ours, descends=False)) == sorted([*titles(other), 3])
 
@@ -152,7 +152,7 @@ def test_a_changed_past_is_not_decided(theirs: str) -> None:
 def test_missing_old_cycle_after_a_new_one_is_detected() -> None:
     """A cycle that both sides added before an old one does not hide that a side lacks some old cycles."""
     past, ours, theirs = ([numbered(each) for each in numbers] for numbers in ((1, 2, 3), (1, 9, 3), (1, 9, 2, 3)))
-    with pytest.raises(Undecided, match="our side lacks or has changed a cycle of"):
+    with pytest.raises(MergeUndecided, match="our side lacks or has changed a cycle of"):
         merge(WRITE(past), WRITE(ours), WRITE(theirs))
     assert titles(merge(WRITE(past), WRITE(ours), WRITE(theirs), descends=False)) == [1, 9, 3]
 
@@ -163,7 +163,7 @@ def test_same_change_of_the_past_on_both_sides_is_kept() -> None:
     edited = [numbered(2, branch="edited"), numbered(3)]
     merged = merge(base, WRITE([*edited, numbered(4)]), WRITE([*edited, numbered(5)]))
     assert merged == WRITE([*edited, numbered(4), numbered(5)])
-    with pytest.raises(Undecided, match="their side lacks or has changed a cycle of"):
+    with pytest.raises(MergeUndecided, match="their side lacks or has changed a cycle of"):
         merge(base, WRITE([*edited, numbered(3), numbered(4)]), WRITE([*edited, numbered(5)]))
 
 
@@ -188,7 +188,7 @@ def test_different_changes_of_the_past_conflict(
     base = WRITE([ONE, TWO, THREE])
     for one, other in ((ours, theirs), (theirs, ours)):
         if result is None:
-            with pytest.raises(Undecided, match="both sides removed or changed a cycle"):
+            with pytest.raises(MergeUndecided, match="both sides removed or changed a cycle"):
                 merge(base, WRITE(one), WRITE(other), descends=descends)
         else:
             assert merge(base, WRITE(one), WRITE(other), descends=descends) == WRITE(result)
@@ -205,7 +205,7 @@ def test_other_fields_come_from_the_changed_side(base: Cycle, ours: Cycle, their
     past = [numbered(1)]
     three = WRITE(past, **base), WRITE([*past, numbered(2)], **ours), WRITE([*past, numbered(3)], **theirs)
     if result is None:
-        with pytest.raises(Undecided, match="fields other than the cycles"):
+        with pytest.raises(MergeUndecided, match="fields other than the cycles"):
             merge(*three)
     else:
         assert merge(*three) == WRITE([numbered(1), numbered(2), numbered(3)], **result)
@@ -226,5 +226,5 @@ def test_unreadable_side_is_not_merged(data: bytes, reason: str) -> None:
     """A side or an ancestor that is no history gives no result, and the reason names it."""
     good = WRITE([numbered(1)])
     for three, name in (((good, data, good), "our"), ((good, good, data), "their"), ((data, good, good), "common")):
-        with pytest.raises(Undecided, match=f"^(?:the )?{name}.* {reason}"):
+        with pytest.raises(MergeUndecided, match=f"^(?:the )?{name}.* {reason}"):
             merge(*three)

@@ -11,7 +11,7 @@ import pytest
 from nexus_mcp.errors import LockTimeout, NexusError, PathRefused, StateError
 from nexus_mcp.merging import repair as merging_repair
 from nexus_mcp.merging import repair as module
-from nexus_mcp.merging.diagnosis import Conflict, Damaged, Diagnosis, Healthy, Hopeless, diagnose
+from nexus_mcp.merging.diagnosis import Conflict, DamagedFile, Diagnosis, Healthy, Hopeless, diagnose
 from nexus_mcp.merging.repair import examine, is_backup, repair
 from nexus_mcp.server.app import App
 from nexus_mcp.store import lock
@@ -56,7 +56,7 @@ def test_damage_is_repaired_only_when_agreed(project: Project) -> None:
     project.put("history.json", CUT)
     before = project.snapshot()
     done = repair(str(project.root))
-    assert isinstance(done.diagnosis, Damaged)
+    assert isinstance(done.diagnosis, DamagedFile)
     assert (done.backup, done.diagnosis.cycles, project.snapshot()) == ("", 1, before)
     agreed = repair(str(project.root), damage=True)
     assert (agreed.backup, titles(project.get("history.json"))) == (BACKUP, [1])
@@ -194,7 +194,7 @@ def test_repair_waits_for_the_lock(project: Project, monkeypatch: pytest.MonkeyP
     project.put("history.json", MARKED)
     root = str(project.root)
     monkeypatch.setattr(lock, "WAIT_SECONDS", 0.0)
-    with Access(root, 0.0).locked(), pytest.raises(LockTimeout):
+    with Access(root, 0.0).lock_writer(), pytest.raises(LockTimeout):
         repair(root)
     assert project.get("history.json") == MARKED
     seen = module._examine(root)

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nexus_mcp.merging import scanner
-from nexus_mcp.merging.scanner import Salvaged, salvage
-from nexus_mcp.merging.versions import Undecided
+from nexus_mcp.merging.scanner import SalvageResult, salvage
+from nexus_mcp.merging.versions import MergeUndecided
 from nexus_mcp.store.history.frame import HistoryFile
 from tests.merging.support import OURS, Layout, begin_of, cycles_of, layouts, numbered, texts_of
 from tests.support import plan
@@ -34,7 +34,7 @@ def test_truncated_file_keeps_its_whole_cycles(layout: Layout, cut: float, nuls:
     whole = [text for number, text in enumerate(texts_of(data), 1) if len(begin_of(data, number)) <= at]
     torn = data[:at] + bytes(nuls)
     if not whole:
-        with pytest.raises(Undecided, match=r"no cycle in it is readable|does not begin like a history"):
+        with pytest.raises(MergeUndecided, match=r"no cycle in it is readable|does not begin like a history"):
             salvage(torn)
         return
     found = salvage(torn)
@@ -63,7 +63,7 @@ def test_overwritten_file_keeps_its_other_cycles(layout: Layout, at: float, garb
     assert len(kept) == 3 or (len(kept) == 2 and len(found.rests) == 1)
 
 
-def rests(found: Salvaged) -> list[tuple[int, int, int, str]]:
+def rests(found: SalvageResult) -> list[tuple[int, int, int, str]]:
     return [(rest.line, rest.column, rest.size, rest.shown) for rest in found.rests]
 
 
@@ -115,7 +115,7 @@ def test_missing_comma_loses_no_cycle(broken: str, mended: str) -> None:
 )  # fmt: skip
 def test_ambiguous_file_is_left_to_a_human(data: bytes, reason: str) -> None:
     """Without a beginning, without a cycle, or with JSON that may mean two things, nothing is recovered."""
-    with pytest.raises(Undecided, match=reason):
+    with pytest.raises(MergeUndecided, match=reason):
         salvage(data)
 
 
@@ -143,7 +143,7 @@ def test_two_histories_in_one_file_are_refused() -> None:
     """Two histories in one file have to be combined by hand: no cycle is dropped or repeated."""
     one, two = OURS(CYCLES[:2]), OURS([*CYCLES, numbered(4)])
     for data in (one + two, one[:-30] + two, one.rstrip() + b"," + two):
-        with pytest.raises(Undecided, match="another list of cycles begins at line"):
+        with pytest.raises(MergeUndecided, match="another list of cycles begins at line"):
             salvage(data)
 
 
@@ -193,7 +193,7 @@ def test_a_text_is_not_read_over_and_over(data: str, monkeypatch: pytest.MonkeyP
     decoder = scanner._DECODER
     monkeypatch.setattr(scanner, "_DECODER", Counting())
     monkeypatch.setattr(scanner, "HistoryFile", history)
-    with suppress(Undecided):
+    with suppress(MergeUndecided):
         salvage(data.encode())
     assert parsed < 10 * len(data)
 

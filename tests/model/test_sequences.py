@@ -148,7 +148,7 @@ def test_any_sequence_keeps_old_cycles(
     for tool, given_arguments, _ in steps:
         before = pair.project.snapshot()
         answer = pair.client.app.call(tool, given_arguments)
-        answer.delivered()
+        answer.confirm_delivery()
         assert "Internal error" not in answer.result["content"][0]["text"]
         after = pair.project.snapshot()
         if answer.result["isError"] or tool in READ_ONLY:

@@ -96,7 +96,7 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ),
     ("lifecycle/malformed_payload", r"(200|3) -> .*|len\(barred\) .*", _WORDS),
     ("lifecycle/nexus_files", r".*range\(8203.*|\d{4,5} -> .*|'(nexus|histor)~' .*|5 -> 6", _SYSTEMS),
-    ("lifecycle/nexus_files", r".*(_folded|folded|casefold|_SHORT).*", _SYSTEMS),
+    ("lifecycle/nexus_files", r".*(_fold\b|folded|casefold|_SHORT).*", _SYSTEMS),
     ("lifecycle/nexus_files", r"'\.\.' not in names.*|.*FILE in kinds.*", _PLACES),
     (
         "lifecycle/nexus_files",
@@ -105,7 +105,7 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "lifecycle/nexus_files",
-        r".*(_inodes|NEXUS left|known|rest|info\.st_ino|'nt'|localhost|made|encode|hex).*",
+        r".*(_inodes|NEXUS left|known|_kind_of|rest|info\.st_ino|'nt'|localhost|made|encode|hex).*",
         _PLACES,
     ),
     (
@@ -131,11 +131,11 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
         _PLACES_TOO,
     ),
     (
-        "lifecycle/nexus_files:Kinds._known",
+        "lifecycle/nexus_files:Kinds._kind_of",
         r"len\(place\) > len\(top\) -> .*",
         "the project folder itself is none of the guarded places",
     ),
-    ("lifecycle/nexus_files:Kinds._known", r"(if )?(not )?name:? -> .*|if not name: -> .*", _PLACES_TOO),
+    ("lifecycle/nexus_files:Kinds._kind_of", r"(if )?(not )?name:? -> .*|if not name: -> .*", _PLACES_TOO),
     (
         "lifecycle/nexus_files",
         r"TRIMMED .* left out|path\.strip\(TRIMMED\) -> .*|(if )?.*bare (and|or|!=|==) .*|.* in bare -> .*",
@@ -199,7 +199,7 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
         r"task\['status'\] == .*|isinstance\(.*|status if .*|f'- and .*|\*more left out .*",
         _WORDS,
     ),
-    (r"lifecycle/session_[cm]\w+", r"return True -> .*|True -> False|settled\(memory.* left out", _FAULT),
+    (r"lifecycle/session_[cm]\w+", r"return True -> .*|True -> False|settle\(memory.* left out", _FAULT),
     (
         r"lifecycle/session_[cm]\w+",
         r"(1|16|20|200) -> .*|'(session_id|at|by|given)' -> .*|.* left out of \('session_id', 'at', .*",
@@ -282,7 +282,7 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("lifecycle/merge_conflicts:may_be_conflicted", r"return False .*|False -> True|any\(.*|1 -> 0", _CONFLICTS),
     ("lifecycle/merge_conflicts:has_markers", r"False -> True", _LARGE),
     ("lifecycle/merge_conflicts:_read", r"(True|0) -> .*|not stat.*|info.*|os\.close.*", _LARGE),
-    ("lifecycle/merge_conflicts:(_unmerged|_varint)", r".*", _CONFLICTS),
+    ("lifecycle/merge_conflicts:(_unmerged_names|_varint)", r".*", _CONFLICTS),
     (r"lifecycle/session_context:give", r"ctx\.give\(f'The skill .* left out|name == 'notes' .*|'notes' -> .*", _HOST),
     ("lifecycle/settings", r"'edit' left out .*|.*(host\.limit|context_limit).*|return limit -> .*", _HOST),
     ("lifecycle/file_leases", r"'warn' -> .*|return (''|\{\}|\[\]|False) -> return None", _SAME),
@@ -315,7 +315,7 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("state/agents:Records.names_of", r"isinstance\(name, str\) and .*", _GUARD),
     ("state/agents:Records.names_for", r".*MOST_NAMES.*|'names' -> .*", _LARGE),
     ("state/agents:Records.pairs", r".*", _OWN),
-    ("state/agents:(Records.(last_event|with_seen|ended)|_times|is_time)", r".*", _SESSIONS),
+    ("state/agents:(Records.(last_event|with_seen|sessions_between)|_times|is_time)", r".*", _SESSIONS),
     ("state/agents:Records.without", r"key in keys .*|one not in gone .*", _OWN),
     ("state/agents:Records.apply_all", r".* left out", _OWN),
     ("state/agents:_Working.__init__", r"\(key := .*|\*\*records\.seen .*", _SAME_MS),
@@ -330,7 +330,7 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
         _OWN,
     ),
     ("briefing/progress", r"'(file|s)' -> .*|number == 1 -> .*|return noun if .*", _WORDS),
-    ("briefing/progress", r"f\"\{_counted\('task'.*|'task' -> .*", _WORDS),
+    ("briefing/progress", r"f\"\{_plural\('task'.*|'task' -> .*", _WORDS),
     (
         "lifecycle/definition:",
         r".*'(type|items)' left out of .*",

@@ -48,7 +48,7 @@ def four_changes(root: Path) -> None:
     ):
         answer = app.call(tool, arguments)
         assert answer.result["isError"] is False
-        answer.delivered()
+        answer.confirm_delivery()
 
 
 def conflicting_history(root: Path) -> None:

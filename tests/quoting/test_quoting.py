@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nexus_mcp.errors import PathRefused
 from nexus_mcp.log import UNSEEN, printable
-from nexus_mcp.quoting import MARK, fault, fenced, inert, inert_lines, line, marked_lines, quoted, quoted_name
+from nexus_mcp.quoting import MARK, fault, fence, inert, inert_lines, line, marked_lines, quote, quoted_name
 from tests.conftest import CHECKOUT
 from tests.quoting.attacks import ATTACKS, tags, unseen
 
@@ -56,14 +56,14 @@ def test_inert_text_has_no_tag_and_nothing_unseen(text: str) -> None:
 def test_adjacent_quotations_form_no_tag(one: str, other: str) -> None:
     """A `<` at the end of a text and a letter at the beginning of the next are no tag, however they are joined."""
     assert tags(inert(one) + inert(other)) == []
-    assert tags(quoted(one, 60) + quoted(other, 60)) == []
+    assert tags(quote(one, 60) + quote(other, 60)) == []
 
 
 @pytest.mark.requirement("quoting.lines")
 @given(texts, st.integers(0, 70))
 def test_a_cut_leaves_no_half_of_an_escape(text: str, most: int) -> None:
     """The text is truncated before it is escaped: every `&` of ours is whole, and the closing mark is present."""
-    shown = quoted(text, most)
+    shown = quote(text, most)
     body = shown.removesuffix("\u2026")
     assert body[0] == body[-1] == '"'
     assert body[1:-1] == inert(text[:most].replace("\\", "\\\\").replace('"', '\\"'))
@@ -90,17 +90,17 @@ def test_a_fence_is_longer_than_any_inside(text: str) -> None:
     """The text in the fence is unchanged, and no run of backticks in it, plain or of full width, is as long as the
     fence.
     """
-    shown = fenced(text)
-    fence = shown.partition("\n")[0]
-    assert set(fence) == {"`"}
-    assert shown == f"{fence}\n{text}\n{fence}"
-    assert fence not in text.replace("\uff40", "`").replace("\u1fef", "`")
+    shown = fence(text)
+    marks = shown.partition("\n")[0]
+    assert set(marks) == {"`"}
+    assert shown == f"{marks}\n{text}\n{marks}"
+    assert marks not in text.replace("\uff40", "`").replace("\u1fef", "`")
 
 
 @pytest.mark.parametrize("text", ATTACKS.values(), ids=ATTACKS)
 def test_names_of_attacks_are_quoted(text: str) -> None:
     """A name stays without quotation marks only where it is made of letters, digits and a few marks of paths."""
-    assert quoted_name(text) == quoted(text, 200)
+    assert quoted_name(text) == quote(text, 200)
 
 
 @pytest.mark.parametrize("name", ["engineer", "src/a.py", "mcp__nexus__task_add", "a-b_c.d:e@f+g*~", "0"])

@@ -221,11 +221,11 @@ def test_differences_are_those_of_git(ground: Ground) -> None:
         differ.open()
         try:
             for one, other in pairs:
-                files, patch = await differ.changed(here, one, other)
+                files, patch = await differ.diff(here, one, other)
                 _, names = await here.run("diff", "--name-only", "-z", one, other)
                 _, whole = await here.run("diff", "--patch", "--binary", "--no-renames", one, other)
                 assert (files, patch) == (names.split("\0")[:-1], whole)
-                assert (files, patch) == await Differ().changed(here, one, other)
+                assert (files, patch) == await Differ().diff(here, one, other)
         finally:
             await differ.close()
 
@@ -247,9 +247,9 @@ def test_a_pipe_in_the_checkout_does_not_stop_comparisons(ground: Ground, monkey
         differ.open()
         try:
             with pytest.raises(GitFailed, match="gitattributes is no plain file"):
-                await differ.changed(here, base, head)
+                await differ.diff(here, base, head)
             (ground.root / ".gitattributes").unlink()
-            assert (await differ.changed(here, base, head))[0] == ["new"]
+            assert (await differ.diff(here, base, head))[0] == ["new"]
         finally:
             await differ.close()
 
@@ -283,8 +283,8 @@ def test_a_commit_that_is_missing_is_an_error(is_open: bool, ground: Ground) -> 
         try:
             for pair in ((head, missing), (missing, head)):
                 with pytest.raises(GitFailed):
-                    await differ.changed(here, *pair)
-                assert await differ.changed(here, head, head) == ([], "")
+                    await differ.diff(here, *pair)
+                assert await differ.diff(here, head, head) == ([], "")
         finally:
             await differ.close()
 

@@ -23,8 +23,8 @@ from nexus_mcp.run.decide import (
     Pause,
     Start,
     Task,
+    count_used,
     decide,
-    used,
 )
 from nexus_mcp.run.outcome import JUDGEMENT, Category, Outcome
 
@@ -158,7 +158,7 @@ def test_a_blocked_agent_asks_and_goes_on_with_the_answer() -> None:
     assert decide(WORK, (asking,), _config(), NONE) == Ask("story-ambiguity", "it was blocked")
     answered = replace(asking, answers={"story-ambiguity": "Blue"})
     assert decide(WORK, (answered,), _config(), NONE) == Mend("Blue", "blocked")
-    assert used((answered,), "standard") == 0
+    assert count_used((answered,), "standard") == 0
 
 
 def test_a_success_is_merged_before_the_task_is_complete() -> None:
@@ -263,4 +263,4 @@ def test_every_history_ends_within_its_budget(
     order = [one.tier for one in tiers]
     assert [order.index(one.tier) for one in attempts] == sorted(order.index(one.tier) for one in attempts)
     for budget in tiers:
-        assert used(attempts, budget.tier) <= budget.attempts
+        assert count_used(attempts, budget.tier) <= budget.attempts

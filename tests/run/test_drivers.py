@@ -15,9 +15,9 @@ import jsonschema
 import pytest
 
 from nexus_mcp.catalog.load import load
-from nexus_mcp.cli.run.work import mounted
+from nexus_mcp.cli.run.work import make_mount
 from nexus_mcp.harness import HARNESSES
-from nexus_mcp.harness.codex_trust import untrusted
+from nexus_mcp.harness.codex_trust import untrusted_hooks
 from nexus_mcp.harness.definition import our_hook, starts_server
 from nexus_mcp.harness.session_mount import NOTHING
 from nexus_mcp.run.config import RunConfig
@@ -36,7 +36,7 @@ def of(harness: str) -> Driver:
 
 def request(folder: Path, harness: str = "", **values: Any) -> SessionRequest:
     scratch, worktree = str(folder / "files"), str(folder / "tree")
-    mount = mounted(load(str(folder)), harness, scratch, worktree) if harness else NOTHING
+    mount = make_mount(load(str(folder)), harness, scratch, worktree) if harness else NOTHING
     plain = SessionRequest(
         role="owner",
         agent="engineer",
@@ -82,7 +82,7 @@ def test_codex_trusts_exactly_the_hooks_of_the_session(tmp_path: Path) -> None:
     command = of("codex").command(request(tmp_path, "codex"))
     settings = tomllib.loads("\n".join(after(command.words, "-c")))
     path = "/<session-flags>/config.toml"
-    assert untrusted(settings, path, settings, "codex") == []
+    assert untrusted_hooks(settings, path, settings, "codex") == []
     assert len(settings["hooks"]["state"]) == len(settings["hooks"]) - 1
     assert "--dangerously-bypass-hook-trust" not in command.words
 

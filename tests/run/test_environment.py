@@ -15,7 +15,7 @@ import pytest
 
 from nexus_mcp.errors import StorageError
 from nexus_mcp.run import events as ev
-from nexus_mcp.run.decide import used
+from nexus_mcp.run.decide import count_used
 from nexus_mcp.run.environment_faults import is_full
 from nexus_mcp.run.git import Git, GitFailed
 from nexus_mcp.run.processes import is_alive
@@ -49,7 +49,7 @@ def test_a_check_that_cannot_run_judges_nothing(tmp_path: Path, check: str, sent
     """It is repeated once, in a new attempt with setup; then the run pauses, and the budget is as before."""
     state = one(tmp_path, WORK, [*WORK, {"append": "f1", "text": "2\n"}]).run(checks={"test": check})
     assert outcomes(state) == ["environment"] * 2
-    assert used(state.task(1).facts(), "standard") == 0
+    assert count_used(state.task(1).facts(), "standard") == 0
     assert sentence in (state.paused or "")
     assert state.ended is not None
     assert state.ended.status == "paused"

@@ -13,7 +13,7 @@ import pytest
 from nexus_mcp.cli import main
 from nexus_mcp.run.config import RunConfig
 from nexus_mcp.run.events import Verified
-from nexus_mcp.run.final_merge import unverified
+from nexus_mcp.run.final_merge import why_unverified
 from nexus_mcp.run.git import Git, GitFailed
 from nexus_mcp.run.projection import RunRecord, project
 from tests.run.runs import Ground, git
@@ -234,8 +234,8 @@ def test_the_commit_that_is_merged_is_the_one_that_was_checked(regression: str, 
     """Checks of an earlier commit say nothing about a later one."""
     config = RunConfig.model_validate({"regression": regression})
     earlier = project([Verified(commit="1" * 40)], RunRecord(integration="2" * 40))
-    assert bool(unverified(config, earlier)) is is_refused
-    assert not unverified(config, project([Verified(commit="2" * 40)], RunRecord(integration="2" * 40)))
+    assert bool(why_unverified(config, earlier)) is is_refused
+    assert not why_unverified(config, project([Verified(commit="2" * 40)], RunRecord(integration="2" * 40)))
 
 
 def test_a_completed_run_that_is_not_merged_is_named_again(ground: Ground) -> None:

@@ -94,7 +94,7 @@ class Machine:
     def act(self, id_: int) -> None:
         record = self.state.task(id_)
         task = Task(id_, "test-after", is_work=True, can_resume=True)
-        self.perform(id_, decide(task, record.facts(), self.config, self.state.spent(0.0)))
+        self.perform(id_, decide(task, record.facts(), self.config, self.state.usage(0.0)))
 
     def perform(self, id_: int, action: Action | None) -> None:
         match action:

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from nexus_mcp.errors import StateError
-from nexus_mcp.run.processes import Started
+from nexus_mcp.run.processes import StartedProcess
 from nexus_mcp.run.registry import NAME, rows
 from nexus_mcp.store.folder import Folder
 
@@ -32,7 +32,7 @@ def test_a_wrong_time_of_the_boot_changes_nothing(
 
     async def look() -> bool:
         nonlocal parent
-        started = await Started.start(
+        started = await StartedProcess.start(
             ["sh", "-c", "sleep 60 & echo begun; wait"], str(tmp_path), {"PATH": "/bin:/usr/bin"}
         )
         parent = started.pid
@@ -51,7 +51,7 @@ def test_the_gate_leaves_stdin_to_the_command(tmp_path: Path) -> None:
     prompt = b"\n  two \\ words\n" + b"x" * 200_000
 
     async def feed() -> tuple[int | None, int | None]:
-        started = await Started.start(["sh", "-c", "cat > got"], str(tmp_path), {"PATH": "/bin:/usr/bin"})
+        started = await StartedProcess.start(["sh", "-c", "cat > got"], str(tmp_path), {"PATH": "/bin:/usr/bin"})
         started.release()
         await started.feed(prompt)
         return await started.wait()
@@ -64,7 +64,7 @@ def test_a_closed_gate_ends_the_process_before_its_command(tmp_path: Path) -> No
     """If the executor dies before it logged the start, the pipe closes, and the command never begins."""
 
     async def close() -> tuple[int | None, int | None]:
-        started = await Started.start(["sh", "-c", "echo > begun"], str(tmp_path), {"PATH": "/bin:/usr/bin"})
+        started = await StartedProcess.start(["sh", "-c", "echo > begun"], str(tmp_path), {"PATH": "/bin:/usr/bin"})
         started._close_gate()
         return await started.wait()
 

@@ -16,7 +16,7 @@ from nexus_mcp.catalog.load import load
 from nexus_mcp.run import events as ev
 from nexus_mcp.run import execute as execute_module
 from nexus_mcp.run import status_writer
-from nexus_mcp.run.begin import begun
+from nexus_mcp.run.begin import open_run
 from nexus_mcp.run.config import RunConfig
 from nexus_mcp.run.execute import Front, execute
 from nexus_mcp.run.projection import RunRecord, apply, project
@@ -128,7 +128,7 @@ def facts(value: dict[str, Any]) -> dict[str, Any]:
 async def executed(ground: Ground, listen: Callable[[Run], Callable[[ev.AnyEvent], object]], **front: Any) -> str:
     """Begin a run as the command does, with a listener of its own; return its status."""
     workspace = Workspace(str(ground.root))
-    opened = begun(
+    opened = open_run(
         workspace=workspace,
         store=Store(workspace),
         config=ground.config(),

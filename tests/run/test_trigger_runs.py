@@ -393,7 +393,7 @@ def test_an_answer_in_the_moment_of_the_timeout_holds(tmp_path: Path, monkeypatc
     def at_timeout() -> None:
         loop = asyncio.get_running_loop()
         now = loop.time
-        loop.call_later(1.001, made[0].answered, "q1", "yes", "person")
+        loop.call_later(1.001, made[0].record_answer, "q1", "yes", "person")
         monkeypatch.setattr(loop, "time", lambda: now() + 5, raising=False)
 
     def begin(run: Run) -> None:

@@ -19,7 +19,7 @@ BY = By("undo", "nexus-mcp", "test")
 def answered(root: Path, name: str, arguments: dict[str, Any] | None = None, client: str = "Client 1") -> Any:
     """The answer of a call that succeeds."""
     answer = App(Workspace(str(root), "claude-code")).call(name, arguments, client)
-    answer.delivered()
+    answer.confirm_delivery()
     assert answer.result["isError"] is False, answer.result
     return answer.result["structuredContent"]
 

@@ -13,7 +13,7 @@ import pytest
 from nexus_mcp.errors import NexusError, PathRefused, StorageError
 from nexus_mcp.server.app import App
 from nexus_mcp.store import close_receipt, lock
-from nexus_mcp.store.access import Access, Locked
+from nexus_mcp.store.access import Access, WriterLock
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace
 from tests.store.locks import is_held
@@ -73,7 +73,7 @@ def test_failing_block_releases_the_lock(access: Access, error: BaseException) -
     """The exception of the block is raised unchanged, and a deferred sync of the folder is made nonetheless."""
     before, done = descriptors(), list[int]()
 
-    def fail(at: Locked) -> None:
+    def fail(at: WriterLock) -> None:
         at.held.afterwards = lambda: done.append(descriptors())
         assert is_held(Path(access.root))
         raise error
@@ -97,7 +97,7 @@ def test_replaced_lock_file_is_closed(access: Access) -> None:
         return real(folder, name)
 
     before = descriptors()
-    with patch.object(Folder, "look", look), access.locked():
+    with patch.object(Folder, "look", look), access.lock_writer():
         assert left == [0]
     assert descriptors() == before
 
@@ -118,7 +118,7 @@ def test_after_a_change_that_failed_the_next_one_sweeps(access: Access) -> None:
     """A temporary file that a failed change could not remove is removed by the next change of the process."""
     left = Path(access.root, ".nexus/state/.nexus-tmp-0123456789abcdef")
 
-    def fail(at: Locked) -> None:
+    def fail(at: WriterLock) -> None:
         at.begin()
         left.write_bytes(b"half")
         raise ValueError("mine")

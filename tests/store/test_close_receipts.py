@@ -26,7 +26,7 @@ PLAN = {"topic": "Topic", "issues": ["One"], "research_summary": ""}
 
 def answered(root: Path, name: str, arguments: dict[str, Any] | None = None) -> Any:
     answer = App(Workspace(str(root))).call(name, arguments)
-    answer.delivered()
+    answer.confirm_delivery()
     assert answer.result["isError"] is False, answer.result
     return answer.result["structuredContent"]
 
@@ -34,7 +34,7 @@ def answered(root: Path, name: str, arguments: dict[str, Any] | None = None) -> 
 def closed_without_answer(root: Path) -> Path:
     """Make a close whose process died before its response was sent; return the receipt."""
     answered(root, "plan_start", PLAN)
-    App(Workspace(str(root))).call("task_close", {}).undelivered()
+    App(Workspace(str(root))).call("task_close", {}).drop_delivery()
     (receipt,) = (root / ".nexus/state").glob("closed-*.json")
     return receipt
 
@@ -53,7 +53,7 @@ def test_a_receipt_of_a_living_process_is_its_own(tmp_path: Path) -> None:
     second = answered(tmp_path, "task_close")
     assert second["archived"]["plan"] is False
     assert second["total_cycles"] == 2
-    first.delivered()
+    first.confirm_delivery()
     assert list((tmp_path / ".nexus/state").glob("closed-*")) == []
 
 
@@ -113,9 +113,9 @@ def test_the_newest_of_two_answers_is_given_when_the_clock_went_back(tmp_path: P
     receipts = []
     for _ in range(2):
         app = App(Workspace(str(tmp_path)), now=clock)
-        app.call("plan_start", PLAN).delivered()
+        app.call("plan_start", PLAN).confirm_delivery()
         closed = app.call("task_close", {})
-        closed.undelivered()
+        closed.drop_delivery()
         receipts += [(path, path.read_bytes()) for path in (tmp_path / ".nexus/state").glob("closed-*.json")]
         clock.advance(-100_000)
     for path, data in receipts:
@@ -220,7 +220,7 @@ def test_receipt_delivered_meanwhile_is_not_taken_over(tmp_path: Path) -> None:
 
     def flock(fd: int, operation: int) -> None:
         if os.readlink(f"/proc/self/fd/{fd}").endswith(".json") and delivering:
-            delivering.pop().delivered()
+            delivering.pop().confirm_delivery()
         real(fd, operation)
 
     with patch("fcntl.flock", flock):
@@ -253,7 +253,7 @@ def two_receipts(tmp_path: Path) -> list[Path]:
     older = closed_without_answer(tmp_path)
     saved = older.read_bytes()
     answered(tmp_path, "plan_start", PLAN)
-    App(Workspace(str(tmp_path))).call("task_close", {}).undelivered()
+    App(Workspace(str(tmp_path))).call("task_close", {}).drop_delivery()
     (newer,) = (tmp_path / ".nexus/state").glob("closed-*.json")
     older.write_bytes(saved)
     return [older, newer]
@@ -286,7 +286,7 @@ def test_no_answer_is_given_while_an_older_receipt_cannot_be_removed(tmp_path: P
     wanted = json.loads(newer.read_text())["answer"]
     with _refusing(older.name):
         answer = App(Workspace(str(tmp_path))).call("task_close", {})
-        answer.delivered()
+        answer.confirm_delivery()
     assert answer.result["isError"] is True
     assert "nothing was changed" in answer.result["structuredContent"]["error"]
     assert answered(tmp_path, "task_close") == wanted

@@ -33,7 +33,7 @@ def kept_open(root: Path) -> list[str]:
 def test_old_file_is_closed_after_the_response(tmp_path: Path, end: str) -> None:
     """The old list is closed after the response was sent, or can no longer be sent."""
     app = App(Workspace(str(tmp_path)))
-    app.call("task_add", TASK).delivered()
+    app.call("task_add", TASK).confirm_delivery()
     assert kept_open(tmp_path) == []
     answer = app.call("task_add", TASK)
     assert kept_open(tmp_path) == ["tasks.json"]
@@ -56,7 +56,7 @@ def test_one_replaced_file_at_most_stays_open(tmp_path: Path) -> None:
 def test_a_change_that_fails_keeps_nothing(tmp_path: Path) -> None:
     """A rename that fails leaves the file in its place, and no descriptor."""
     app = App(Workspace(str(tmp_path)))
-    app.call("task_add", TASK).delivered()
+    app.call("task_add", TASK).confirm_delivery()
     descriptors = len(os.listdir("/proc/self/fd"))
     with patch.object(atomic, "exchange", side_effect=OSError(errno.EIO, "Input/output error")):
         answer = app.call("task_add", TASK)

@@ -54,7 +54,7 @@ def prepared(root: Path) -> App:
 
 def call(app: App, name: str, arguments: dict[str, Any]) -> Any:
     answer = app.call(name, arguments)
-    answer.delivered()
+    answer.confirm_delivery()
     assert answer.result["isError"] is False, answer.result
     return answer.result["structuredContent"]
 
@@ -137,7 +137,7 @@ def test_a_retried_close_is_answered_once_and_archived_once(fast_path: Path) -> 
     def die_and_retry(app: App, root: Path, number: int) -> bool:
         answer = killed(number, lambda: app.call("task_close", {}))
         if answer is not None:
-            answer.undelivered()  # the process dies before the line is out
+            answer.drop_delivery()  # the process dies before the line is out
         retried = call(App(Workspace(str(root))), "task_close", {})
         cycles = files(root)["history"]
         assert len(cycles) == 2
@@ -222,7 +222,7 @@ def test_recovery_confirms_the_history_before_the_other_copies_go(fast_path: Pat
     """A rename of the history that was never synced is synced by the recovery, before tasks.json and journal go."""
     app = prepared(fast_path)
     with failing_at(10_000, errno.EIO) as undisturbed:
-        app.call("task_close", {}).delivered()
+        app.call("task_close", {}).confirm_delivery()
     rename = undisturbed.names.index("exchange")
     sync = rename + undisturbed.names[rename:].index("fsync")
     root = fast_path / "again"
@@ -239,7 +239,7 @@ def test_a_full_disk_is_met_before_the_commit_point(fast_path: Path) -> None:
     """Every new byte of a close is on disk before the journal is, so no lack of space can leave it half done."""
     app = prepared(fast_path)
     with failing_at(10_000, errno.EIO) as seen:
-        app.call("task_close", {}).delivered()
+        app.call("task_close", {}).confirm_delivery()
     commit = seen.names.index("replace")
     assert "write" in seen.names[:commit]
     assert seen.names[commit:].count("write") == 1, "the line of the operation log, which nobody waits for"

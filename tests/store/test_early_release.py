@@ -81,7 +81,7 @@ def test_receipt_is_removed_only_after_the_next_change_is_on_disk(
     A power cut could otherwise keep the removal alone, and the close, called again, would be recorded a second time.
     """
     answered(tmp_path, "task_add", TASK)
-    App(Workspace(str(tmp_path))).call("task_close", {}).undelivered()
+    App(Workspace(str(tmp_path))).call("task_close", {}).drop_delivery()
     seen: list[tuple[bool, int]] = []
     real = Folder.sync
 
@@ -99,7 +99,7 @@ def test_receipt_is_removed_only_after_the_next_change_is_on_disk(
 def test_receipt_stays_if_the_sync_fails(tmp_path: Path) -> None:
     """A sync that fails is reported as usual, and tried once; the receipt of the earlier close stays."""
     answered(tmp_path, "task_add", TASK)
-    App(Workspace(str(tmp_path))).call("task_close", {}).undelivered()
+    App(Workspace(str(tmp_path))).call("task_close", {}).drop_delivery()
     with patch.object(Folder, "sync", side_effect=OSError(errno.EIO, os.strerror(errno.EIO))) as sync:
         told = App(Workspace(str(tmp_path))).call("task_add", TASK).result["structuredContent"]["error"]
     assert "the disk did not confirm it: Input/output error" in told

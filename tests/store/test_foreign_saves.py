@@ -25,7 +25,7 @@ TASK = {"title": "Do", "context": "because"}
 @pytest.fixture
 def app(tmp_path: Path) -> App:
     app = App(Workspace(str(tmp_path)))
-    app.call("task_add", TASK).delivered()
+    app.call("task_add", TASK).confirm_delivery()
     return app
 
 
@@ -143,6 +143,6 @@ def test_a_project_that_was_copied_after_a_kill_keeps_no_copy_of_ours(app: App, 
 def test_smallest_calls_leave_nothing_beside(app: App, tmp_path: Path) -> None:
     """An undisturbed call leaves neither a copy nor a temporary file."""
     for tool, arguments in SMALLEST.items():
-        app.call(tool, arguments).delivered()
+        app.call(tool, arguments).confirm_delivery()
     names = [path.name for path in (tmp_path / ".nexus").rglob("*")]
     assert not [name for name in names if name.startswith((conflicts.PREFIX, atomic.PREFIX))]

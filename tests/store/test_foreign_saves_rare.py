@@ -26,7 +26,7 @@ DENIALS = (errno.EPERM, errno.EACCES, errno.EXDEV, errno.ENOSYS, errno.EOPNOTSUP
 @pytest.fixture
 def app(tmp_path: Path) -> App:
     app = App(Workspace(str(tmp_path)))
-    app.call("task_add", TASK).delivered()
+    app.call("task_add", TASK).confirm_delivery()
     return app
 
 
@@ -51,7 +51,7 @@ def _texts(path: Path) -> str:
 
 def _answer(app: App, tool: str = "task_add", arguments: dict[str, Any] = TASK) -> dict[str, Any]:
     answer = app.call(tool, arguments)
-    answer.delivered()
+    answer.confirm_delivery()
     content: dict[str, Any] = answer.result["structuredContent"]
     return content
 

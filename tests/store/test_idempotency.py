@@ -33,7 +33,7 @@ def app_of(root: Path, **more: Any) -> App:
 
 def keyed(app: App, tool: str, arguments: Json, key: Json = "key", holder: str = "") -> Json:
     answer = app.call(tool, arguments, meta={META_NAME: key}, holder=holder)
-    answer.delivered()
+    answer.confirm_delivery()
     return answer.result
 
 
@@ -212,9 +212,9 @@ def test_disk_error_anywhere_keeps_the_promise(tmp_path: Path, code: int) -> Non
 def test_keyed_close_needs_no_receipt_and_takes_none(tmp_path: Path) -> None:
     """The key answers the retry: no receipt is left, and a close with another key archives a cycle of its own."""
     app = prepared(tmp_path)
-    app.call("task_close", {}).undelivered()
+    app.call("task_close", {}).drop_delivery()
     closed = app.call("task_close", {}, meta={META_NAME: "a"})
-    closed.undelivered()
+    closed.drop_delivery()
     assert closed.result["structuredContent"]["total_cycles"] == 3
     assert keyed(app, "task_close", {}, "b")["structuredContent"]["total_cycles"] == 4
     assert keyed(app, "task_close", {}, "a") == closed.result

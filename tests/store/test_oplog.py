@@ -31,10 +31,10 @@ def mark(data: bytes) -> dict[str, int]:
 def test_entry_has_tool_harness_and_client(project: Project, clock: Clock) -> None:
     """An entry has time, tool, harness, client, and the replaced content of the file."""
     app = App(Workspace(str(project.root), "claude-code"), "nx_", now=clock)
-    app.call("nx_task_add", {**TASK, "title": "Ä"}, "Cl\ud800 1").delivered()
+    app.call("nx_task_add", {**TASK, "title": "Ä"}, "Cl\ud800 1").confirm_delivery()
     first = project.get("state/tasks.json")
     clock.advance()
-    app.call("nx_task_update", {"id": 1, "status": "completed"}).delivered()
+    app.call("nx_task_update", {"id": 1, "status": "completed"}).confirm_delivery()
     added, updated = entries(project.root)
     common = {"version": 1, "harness_id": "claude-code"}
     assert added == {

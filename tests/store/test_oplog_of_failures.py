@@ -22,7 +22,7 @@ BROKEN = OSError(errno.EIO, "Input/output error")
 @pytest.fixture
 def app(tmp_path: Path) -> App:
     app = App(Workspace(str(tmp_path)))
-    app.call("task_add", TASK).delivered()
+    app.call("task_add", TASK).confirm_delivery()
     return app
 
 

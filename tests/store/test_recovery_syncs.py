@@ -28,7 +28,7 @@ def test_recovery_confirms_the_journal_before_it_changes_a_file(tmp_path: Path) 
     """
     app = prepared(tmp_path / "first")
     with dying_at(10_000) as undisturbed:
-        app.call("task_close", {}).delivered()
+        app.call("task_close", {}).confirm_delivery()
     commit = undisturbed.names.index("replace") + 1
     root = tmp_path / "second"
     app = prepared(root)

@@ -19,7 +19,7 @@ from tests.support import SMALLEST
 def app(tmp_path: Path) -> App:
     app = App(Workspace(str(tmp_path)))
     for tool in ("plan_start", "task_add"):
-        app.call(tool, SMALLEST[tool]).delivered()
+        app.call(tool, SMALLEST[tool]).confirm_delivery()
     return app
 
 

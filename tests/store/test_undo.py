@@ -53,7 +53,7 @@ def test_undo_after_any_calls_restores_or_refuses(calls: list[tuple[str, dict[st
             before, history = files(root), _history(root)
             if name != "undo":
                 answer = app.call(name, arguments)
-                answer.delivered()
+                answer.confirm_delivery()
                 if not answer.result["isError"]:
                     stack.append(before if _history(root) == history else None)
                 continue

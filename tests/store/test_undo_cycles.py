@@ -23,7 +23,7 @@ LOG = ".nexus/state/oplog.jsonl"
 
 def call(root: Path, clock: Clock, name: str, arguments: dict[str, Any]) -> None:
     answer = App(Workspace(str(root)), now=clock).call(name, arguments)
-    answer.delivered()
+    answer.confirm_delivery()
     assert answer.result["isError"] is False, answer.result
     clock.advance()
 

@@ -48,10 +48,10 @@ class FakeAnswer:
         }
         self.rendered = self.result
 
-    def delivered(self) -> None:
+    def confirm_delivery(self) -> None:
         self._note("delivered")
 
-    def undelivered(self) -> None:
+    def drop_delivery(self) -> None:
         self._note("undelivered")
 
 

@@ -157,7 +157,7 @@ def test_failure_after_the_answer_does_not_repeat_it(monkeypatch: Patch) -> None
     def note(_: str) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("tests.wire.fake_tools.FakeAnswer.delivered", note)
+    monkeypatch.setattr("tests.wire.fake_tools.FakeAnswer.confirm_delivery", note)
     assert talk.ask(call(1, "echo"))["id"] == 1
     assert talk.ask(call(2, "echo"))["id"] == 2
     assert talk.end() == []

@@ -13,7 +13,7 @@ from nexus_mcp.cli.conformance.options import (
     jobs,
     level,
     print_leftovers,
-    selected,
+    select,
     suite,
     target_options,
 )
@@ -53,13 +53,13 @@ def run(values: Values) -> int:
         files.check_place(JSON.name, values[JSON.name])
     at_once = jobs(values)
     fixtures = suite(values)
-    chosen = selected(values, fixtures)
+    chosen = select(values, fixtures)
     options = target_options(values, fixtures)
 
-    from nexus_mcp.conformance.report.compare import compared, document, show
+    from nexus_mcp.conformance.report.compare import compare, document, show
     from nexus_mcp.conformance.report.json_report import json_text
 
-    comparison = compared([_run(command, options, values, chosen, at_once) for command in commands])
+    comparison = compare([_run(command, options, values, chosen, at_once) for command in commands])
     show(comparison, sys.stdout)
     if JSON.name in values:
         files.write(JSON.name, values[JSON.name], json_text(document(comparison)))
@@ -84,8 +84,8 @@ def _run(
             chosen,
             stdio(command, options),
             jobs=at_once,
-            on_start=screen.started,
-            on_result=screen.ended,
+            on_start=screen.show_start,
+            on_result=screen.show_result,
             on_left=print_leftovers,
         )
     return mark_run(found, {}, level(values), is_selection=is_selection(values))
@@ -98,14 +98,14 @@ def _prefix(command: tuple[str, ...], options: TargetOptions, fixtures: list[Fix
     from nexus_mcp.conformance.target import one_session
     from nexus_mcp.conformance.trial.workspace_root import WorkspaceRoot
 
-    async def listed(folder: str) -> tuple[str, ...]:
+    async def list_tools(folder: str) -> tuple[str, ...]:
         async with one_session(command, folder, options) as session:
             return session.connection.tools
 
     with handle_signals() as ending:
         root = WorkspaceRoot()
         try:
-            names = ending.run(listed(root.sandbox().project))
+            names = ending.run(list_tools(root.sandbox().project))
         except NexusError as error:
             raise HarnessFault([error.message], next_step=error.next_step) from error
         finally:

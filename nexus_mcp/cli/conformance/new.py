@@ -22,7 +22,7 @@ def run(values: Values) -> int:
     """Write the server and print the next steps. Raise UsageError, HarnessFault."""
     import os
 
-    from nexus_mcp.conformance.authoring.examples import EXAMPLES, WORKFLOW, project_name, renamed, write_example
+    from nexus_mcp.conformance.authoring.examples import EXAMPLES, WORKFLOW, project_name, rename, write_example
     from nexus_mcp.conformance.authoring.source import check_source, recorded_source
     from nexus_mcp.log import printable
     from nexus_mcp.packaged import data_path
@@ -37,12 +37,12 @@ def run(values: Values) -> int:
     installed = write_example(values[LANGUAGE.name], folder, source)
 
     example, name = EXAMPLES[values[LANGUAGE.name]], project_name(folder)
-    judge = command(f'conformance run --server "{renamed(example.server, name)}" --level basic')
+    judge = command(f'conformance run --server "{rename(example.server, name)}" --level basic')
     lines = [
         f"Written to {folder}: a server in {example.language} with task_add and task_list.",
         "",
         f"Next, with {example.needs}:",
-        *(f"  {line}" for line in (shell_line(["cd", folder]), *(renamed(one, name) for one in example.build), judge)),
+        *(f"  {line}" for line in (shell_line(["cd", folder]), *(rename(one, name) for one in example.build), judge)),
         "",
     ]
     if source:

@@ -17,7 +17,7 @@ from nexus_mcp.cli.conformance.options import (
     jobs,
     level,
     print_leftovers,
-    selected,
+    select,
     suite,
     target,
     target_options,
@@ -63,8 +63,8 @@ def run(values: Values) -> int:
             raise UsageError(f"{WRITE_EXPECTED.name} needs all failures: leave {MAX.name} out.")
         expected.check(WRITE_EXPECTED.name, values[WRITE_EXPECTED.name], values.get(EXPECTED.name))
     fixtures = suite(values)
-    chosen = selected(values, fixtures)
-    reasons = _expected(values, fixtures)
+    chosen = select(values, fixtures)
+    reasons = _load_expected(values, fixtures)
     options = target_options(values, fixtures)
     judged = target(values, options)
     if LIST.name in values:
@@ -82,8 +82,8 @@ def run(values: Values) -> int:
             jobs=at_once,
             max_failures=max_failures,
             is_expected=lambda test_id: test_id in reasons,
-            on_start=screen.started,
-            on_result=lambda result: screen.ended(mark_expected(result, reasons)),
+            on_start=screen.show_start,
+            on_result=lambda result: screen.show_result(mark_expected(result, reasons)),
             on_left=print_leftovers,
         )
     found = mark_run(found, reasons, level(values), is_selection=is_selection(values))
@@ -99,7 +99,7 @@ def _detail(values: Values) -> str:
     return "summary" if SUMMARY.name in values else "verbose" if VERBOSE.name in values else "normal"
 
 
-def _expected(values: Values, fixtures: list[Fixture]) -> dict[str, str]:
+def _load_expected(values: Values, fixtures: list[Fixture]) -> dict[str, str]:
     if EXPECTED.name not in values:
         return {}
     from nexus_mcp.conformance.settings import load_expected

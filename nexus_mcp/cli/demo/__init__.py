@@ -69,7 +69,7 @@ async def _drive(screen: Screen, folder: str) -> None:
                 if not isinstance(reply.payload, dict):
                     raise NexusError(f"{step.tool} gave an answer without an object in it.")
                 screen.exchange(step, reply)
-                if reply.failed != step.fails:
+                if reply.is_failure != step.fails:
                     raise NexusError(f"{step.tool} did not answer as the demo expects.")
 
 

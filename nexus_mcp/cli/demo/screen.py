@@ -77,7 +77,7 @@ class Screen:
             self.line(step.why, "italic")
         self._fields(Text(step.tool, style="bold cyan"), step.arguments, 4)
         shown, complete = select(reply.payload, step.show)
-        head = Text("  ✗", style="bold red") if reply.failed else Text("  →", style="green")
+        head = Text("  ✗", style="bold red") if reply.is_failure else Text("  →", style="green")
         self._fields(head, shown, 4, [] if complete else [Text("…", style="dim")])
 
     def excerpt(self, text: str) -> None:

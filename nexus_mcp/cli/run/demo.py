@@ -15,7 +15,7 @@ from nexus_mcp.cli import exits
 from nexus_mcp.cli.run.screen import Screen
 from nexus_mcp.errors import NexusError
 from nexus_mcp.run import events as ev
-from nexus_mcp.run.begin import begun
+from nexus_mcp.run.begin import open_run
 from nexus_mcp.run.demo import project
 from nexus_mcp.run.execute import Front, Result, execute
 from nexus_mcp.run.setup import Options, Run
@@ -52,7 +52,7 @@ async def _run(root: str, worktrees: str) -> None:
         after = f" (after {', '.join(map(str, task['deps']))})" if task.get("deps") else ""
         print(f"  task {number}: {task['title']}{after}")
     print(flush=True)
-    opened = begun(
+    opened = open_run(
         workspace=workspace,
         store=Store(workspace),
         config=project.config(worktrees),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nexus_mcp.cli import exits
 from nexus_mcp.cli.run.command_line import STATUS_FILE
-from nexus_mcp.cli.run.work import choices, mounted
+from nexus_mcp.cli.run.work import choices, make_mount
 from nexus_mcp.program import shell_line
 from nexus_mcp.quoting import inert
 from nexus_mcp.run import routing, triggers
@@ -43,7 +43,7 @@ def show(typed: TypedRun) -> int:
         typed.catalog,
         choices(typed.config, typed.catalog, typed.settings),
         has_tests=routing.has_tests(_files(typed.workspace.root), typed.config),
-        mount=partial(mounted, typed.catalog),
+        mount=partial(make_mount, typed.catalog),
         root=typed.workspace.root,
     )
     wave = -1

@@ -43,7 +43,7 @@ def run(values: Values) -> int:
 
 async def _merge(root: str, view: View) -> str:
     """Move the branch, print its new state and return "". If it cannot move, return the reason. Raise GitFailed."""
-    from nexus_mcp.run.final_merge import fast_forward, go_on, readiness, unverified
+    from nexus_mcp.run.final_merge import fast_forward, go_on, readiness, why_unverified
     from nexus_mcp.run.worktrees import Repository
 
     repository = Repository(root, view.id, os.path.expanduser(view.config.worktrees))
@@ -63,7 +63,7 @@ async def _merge(root: str, view: View) -> str:
         return ""
     if found.problem:
         return f"{found.problem}. Correct this, or {by_hand}"
-    if why := unverified(view.config, view.state):
+    if why := why_unverified(view.config, view.state):
         goes_on = "nexus-mcp run continues and runs them" if view.state.unverified == "" else "look at the work"
         return f"{why.rstrip('.')}. {goes_on[0].upper()}{goes_on[1:]}, or {by_hand}"
     if problem := await fast_forward(repository, expected, view.folder):

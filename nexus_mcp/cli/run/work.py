@@ -25,7 +25,7 @@ from nexus_mcp.program import own_command
 from nexus_mcp.quoting import inert
 from nexus_mcp.run import control, earlier, log_entries, precheck, report, triggers, trust
 from nexus_mcp.run import events as ev
-from nexus_mcp.run.begin import begun, unfinished
+from nexus_mcp.run.begin import open_run, unfinished_run
 from nexus_mcp.run.cleaning import KEPT
 from nexus_mcp.run.dead_executor import GitAtWork
 from nexus_mcp.run.environment_faults import full_disk, is_full
@@ -74,7 +74,7 @@ def begin(typed: TypedRun) -> int:
     with Screen(human, is_live=not options.is_headless) as screen, ExitStack() as stack:
         items = asyncio.run(precheck.examine(typed.subject()))
         with typed.store.state() as state:
-            is_resumed = state is not None and bool(unfinished(state)) and NEW.name not in values
+            is_resumed = state is not None and bool(unfinished_run(state)) and NEW.name not in values
         if _is_all_done(typed.tasks(), options) and not is_resumed:
             screen.line("All tasks are completed.")
             _write_status(paths, typed, "completed")
@@ -103,7 +103,7 @@ def begin(typed: TypedRun) -> int:
 
 async def _work(typed: TypedRun, screen: Screen, front: Front, sink: Callable[[ev.AnyEvent], object]) -> int:
     options = typed.options
-    opened = begun(
+    opened = open_run(
         workspace=typed.workspace,
         store=typed.store,
         config=typed.config,
@@ -134,10 +134,10 @@ def _exit_code(result: Result) -> int:
 def equip(run: Run, settings: dict[str, Any]) -> None:
     """Set the models of the run, and the function that returns our server and hooks. Raise CatalogError."""
     run.models = choices(run.config, run.catalog, settings)
-    run.mount = partial(mounted, run.catalog)
+    run.mount = partial(make_mount, run.catalog)
 
 
-def mounted(catalog: Catalog, harness: str, folder: str, worktree: str) -> Mount:
+def make_mount(catalog: Catalog, harness: str, folder: str, worktree: str) -> Mount:
     """Return our server and hooks for a session in `worktree`; nothing for a harness that `install` does not know."""
     if harness not in HARNESSES:
         return NOTHING

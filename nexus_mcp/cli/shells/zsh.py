@@ -66,21 +66,21 @@ def _function(place: Place, places: Sequence[Place]) -> str:
         specs += [f"{number}:{_colons(place.argument.name)}:{action}" for number in range(1, place.most + 1)]
     # After a subcommand, offer only the options of that subcommand.
     flags = "-C -S -A '-*'" if place.commands else "-S"
-    rows = [f"  _arguments {flags}{''.join(_continued(spec) for spec in specs)}\n"]
+    rows = [f"  _arguments {flags}{''.join(_continue_line(spec) for spec in specs)}\n"]
     if place.commands:
-        rows += ["  case $state in\n", "    commands)\n", _described("command", place.commands), "      ;;\n"]
+        rows += ["  case $state in\n", "    commands)\n", _offer("command", place.commands), "      ;;\n"]
         rows += ["    arguments)\n", "      case $words[1] in\n"]
         rows += [f"        {word}) {_name((*place.words, word))} ;;\n" for word in place.commands]
         rows += ["      esac\n", "      ;;\n", "  esac\n"]
     elif place.argument is not None and place.argument.kind == COMMAND_WORD:
-        rows += ["  case $state in\n", "    commands)\n", _described("command", places[0].commands), "      ;;\n"]
+        rows += ["  case $state in\n", "    commands)\n", _offer("command", places[0].commands), "      ;;\n"]
         rows += ["    inner)\n", "      case $line[1] in\n"]
         for group in places[1:]:
             if group.commands and len(group.words) == 1:
-                rows += [f"        {group.words[0]})\n", _described("command", group.commands), "          ;;\n"]
+                rows += [f"        {group.words[0]})\n", _offer("command", group.commands), "          ;;\n"]
         rows += ["      esac\n", "      ;;\n", "  esac\n"]
     elif place.argument is not None and place.argument.words:
-        rows += ["  if [[ $state == words ]]; then\n", _described(place.argument.name, place.argument.words), "  fi\n"]
+        rows += ["  if [[ $state == words ]]; then\n", _offer(place.argument.name, place.argument.words), "  fi\n"]
     return _FUNCTION.format(name=_name(place.words), rows="".join(rows))
 
 
@@ -99,20 +99,20 @@ def _option(option: Option, *, is_bare: bool) -> list[str]:
         before = "(- *)"
     else:
         before = f"({' '.join([*names, *(['1', '*'] if is_bare else [])])})"
-    return [f"{before}{name}{ends[name]}[{_bracketed(option.help)}]{end}" for name in names]
+    return [f"{before}{name}{ends[name]}[{_escape_brackets(option.help)}]{end}" for name in names]
 
 
 def _action(value: Value) -> str:
     return f"({' '.join(value.words)})" if value.words else _ACTIONS[value.kind]
 
 
-def _described(name: str, words: Mapping[str, str]) -> str:
+def _offer(name: str, words: Mapping[str, str]) -> str:
     """Return lines that offer `words`, each with its description."""
     rows = "".join(f"        {quote(f'{word}:{text}')}\n" for word, text in words.items())
     return f"      local -a rows=(\n{rows}      )\n      _describe -V -t words {quote(name)} rows\n"
 
 
-def _continued(spec: str) -> str:
+def _continue_line(spec: str) -> str:
     return f" \\\n    {quote(spec)}"
 
 
@@ -120,7 +120,7 @@ def _name(words: Sequence[str]) -> str:
     return "_".join(("_nexus_mcp", *words))
 
 
-def _bracketed(text: str) -> str:
+def _escape_brackets(text: str) -> str:
     return "".join(f"\\{char}" if char in "[]\\:" else char for char in text)
 
 

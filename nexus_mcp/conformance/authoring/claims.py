@@ -127,7 +127,7 @@ def touched_members(query: str, expected: Any) -> set[str]:
             continue
         at = ""
         for segment in way:
-            at = _joined(at, segment)
+            at = _join_path(at, segment)
             found.add(at)
     return found
 
@@ -146,7 +146,7 @@ def _ways(segments: tuple[str | int, ...], expected: Any) -> Iterator[tuple[tupl
             yield (*segments, name), expected
 
 
-def _joined(at: str, segment: str | int) -> str:
+def _join_path(at: str, segment: str | int) -> str:
     if isinstance(segment, int):
         return f"{at}[]"
     return f"{at}.{segment}" if at else segment
@@ -159,15 +159,15 @@ def _walk(starts: list[Place], segments: tuple[str | int, ...], *, nothing: bool
     null there.
     """
     passed: list[Place] = []
-    places = [opened for start in starts for opened in _opened(start)]
+    places = [opened for start in starts for opened in _open_place(start)]
     for segment in segments:
         below = []
         for file, field, schema in places:
             inner = schema.get("items") if isinstance(segment, int) else schema.get("properties", {}).get(segment)
             if isinstance(inner, dict):
-                below.append((file, _joined(field, segment), inner))
+                below.append((file, _join_path(field, segment), inner))
         passed += below
-        places = [opened for place in below for opened in _opened(place)]
+        places = [opened for place in below for opened in _open_place(place)]
     return passed if not nothing or any("null" in _types(schema) for _, _, schema in places) else []
 
 
@@ -176,23 +176,23 @@ def _types(schema: Schema) -> list[str]:
     return [kinds] if isinstance(kinds, str) else list(kinds)
 
 
-def _opened(place: Place) -> Iterator[Place]:
+def _open_place(place: Place) -> Iterator[Place]:
     """Yield the places to which the references and alternatives of a place lead, perhaps in another schema file.
 
     Yield the place itself unless it is a reference.
     """
     file, field, schema = place
     for branch in schema.get("anyOf", ()):
-        yield from _opened((file, field, branch))
+        yield from _open_place((file, field, branch))
     other, _, name = schema.get("$ref", "").partition("#/$defs/")
     if other:
         document = _read(other)
         target = document["$defs"][name] if name else document
         uses = [found for found, ref in _places(other) if ref == name] if name else [""]
         for use in uses:
-            yield from _opened((other, use, target))
+            yield from _open_place((other, use, target))
     elif name:
-        yield from _opened((file, field, _read(file)["$defs"][name]))
+        yield from _open_place((file, field, _read(file)["$defs"][name]))
     else:
         yield place
 
@@ -209,7 +209,7 @@ def _places(schema_file: str) -> tuple[tuple[str, str], ...]:
         for branch in schema.get("anyOf", ()):
             yield from below(branch, field)
         for member, inner in schema.get("properties", {}).items():
-            yield from below(inner, _joined(field, member))
+            yield from below(inner, _join_path(field, member))
         if "items" in schema:
             yield from below(schema["items"], f"{field}[]")
 

@@ -65,7 +65,7 @@ def project_name(folder: str) -> str:
     return name if name[:1].isalpha() else f"nexus-{name or 'server'}"
 
 
-def renamed(text: str, name: str) -> str:
+def rename(text: str, name: str) -> str:
     """Return a text of an example with the name of the project in it."""
     return text.replace(NAME, name)
 
@@ -78,7 +78,7 @@ def write_example(language: str, folder: str, source: str) -> str:
     that cannot be written.
     """
     name = project_name(folder)
-    files = {path: renamed(_read(language, path), name).encode() for path in EXAMPLES[language].files}
+    files = {path: rename(_read(language, path), name).encode() for path in EXAMPLES[language].files}
     installed = SOURCE
     if source.endswith(".whl") and os.path.isfile(source):
         wheel = f"{WHEELS}/{os.path.basename(source)}"

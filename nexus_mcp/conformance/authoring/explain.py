@@ -78,9 +78,9 @@ def explain_rule(rule: Rule, fixtures: Iterable[Fixture]) -> str:
     """Return the explanation of a rule: its text, and the ids of the given fixtures that judge it, or the reason
     why none does.
     """
-    lines = [rule.id, *_wrapped(rule.text, "  ", "  ")]
+    lines = [rule.id, *_wrap(rule.text, "  ", "  ")]
     if rule.reason:
-        return "\n".join([*lines, "", *_wrapped(f"Not judged: {rule.reason}.")])
+        return "\n".join([*lines, "", *_wrap(f"Not judged: {rule.reason}.")])
     judging = [fixture for fixture in fixtures if rule.is_judged_by(fixture.test_id)]
     if not judging:
         return "\n".join([*lines, "", "None of the chosen fixtures judges it."])
@@ -94,10 +94,10 @@ def _rules(test_id: str) -> Iterator[str]:
     if found:
         yield from ("", "Judges these rules of the contract:")
     for rule in found:
-        yield from _wrapped(f"{rule.id}: {rule.text}", "  ", "    ")
+        yield from _wrap(f"{rule.id}: {rule.text}", "  ", "    ")
 
 
-def _wrapped(text: str, first: str = "", further: str = "") -> list[str]:
+def _wrap(text: str, first: str = "", further: str = "") -> list[str]:
     """Return a text in lines, with the indents `first` and `further`. No word is broken."""
     return textwrap.wrap(
         text, WIDTH, initial_indent=first, subsequent_indent=further, break_on_hyphens=False, break_long_words=False
@@ -184,8 +184,8 @@ def _asserts(asserts: Asserts) -> Iterator[str]:
         yield f"the answer is an error, and its message has {_json(asserts.error_contains)}"
     elif asserts.error is not None:
         yield "the answer is an error" if asserts.error else "the answer is no error"
-    yield from (f"answer: {path} {_expected(value)}" for path, value in (asserts.return_value or {}).items())
-    yield from (f"whole result: {path} {_expected(value)}" for path, value in (asserts.result or {}).items())
+    yield from (f"answer: {path} {_describe_expected(value)}" for path, value in (asserts.return_value or {}).items())
+    yield from (f"whole result: {path} {_describe_expected(value)}" for path, value in (asserts.result or {}).items())
     yield from _files(asserts.state_files)
     if asserts.unchanged is True:
         yield "no file has changed"
@@ -198,10 +198,10 @@ def _files(files: StateFiles) -> Iterator[str]:
         if not wanted:
             yield f"{path} {'does not exist' if wanted is None else 'exists'}"
         for query, value in (wanted or {}).items():
-            yield f"{path}: {'its text' if query == WHOLE_TEXT else query} {_expected(value)}"
+            yield f"{path}: {'its text' if query == WHOLE_TEXT else query} {_describe_expected(value)}"
 
 
-def _expected(value: Any) -> str:
+def _describe_expected(value: Any) -> str:
     """Return an expected value in words."""
     if not isinstance(value, dict):
         return f"is {_json(value)}{' or missing' if value is None else ''}"

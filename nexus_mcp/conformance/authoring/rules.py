@@ -203,10 +203,10 @@ def each(value: Any, place: str) -> list[tuple[str, Any]]:
 
 def _too_deep(raw: Any) -> str | None:
     """Return the pointer of the first field of the fixture that is nested too deeply, None when none is."""
-    for name, top in _named(raw):
+    for name, top in _named_items(raw):
         nodes = [top]
         for _ in range(limits.FIXTURE_LEVELS):
-            nodes = [inner for node in nodes for _, inner in _named(node)]
+            nodes = [inner for node in nodes for _, inner in _named_items(node)]
         if any(isinstance(node, (dict, list)) for node in nodes):
             return f"/{escape(name[: limits.FIXTURE_NAME])}"
     return None
@@ -222,7 +222,7 @@ def _size(raw: Any) -> tuple[int, list[Fault]]:
                 found.append(Fault(place, f"must have at most {limits.FIXTURE_TEXT} characters"))
             return len(value) + 4
         size = 4
-        for name, inner in _named(value):
+        for name, inner in _named_items(value):
             if len(name) > limits.FIXTURE_NAME:
                 found.append(Fault(place, f"must have names of at most {limits.FIXTURE_NAME} characters"))
                 name = name[: limits.FIXTURE_NAME]  # noqa: PLW2901 - shortened for the pointer
@@ -279,7 +279,7 @@ def _assertions(value: dict[str, Any]) -> int:
     return sum(len(members(value.get(name))) for name in _ASSERTING) + sum(len(members(wanted)) + 1 for wanted in files)
 
 
-def _named(value: Any) -> list[tuple[str, Any]]:
+def _named_items(value: Any) -> list[tuple[str, Any]]:
     """Return the items of an object by key, those of an array by index, nothing for other values."""
     if isinstance(value, dict):
         return list(value.items())

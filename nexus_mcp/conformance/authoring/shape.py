@@ -16,10 +16,10 @@ Schema = dict[str, Any]
 
 def shape_faults(raw: Any) -> list[Fault]:
     """Return the faults of a fixture, as JSON, against its schema: at most FAULTS of them."""
-    return list(islice(_worded(schemas.load("conformance/fixture"), raw, ""), FAULTS))
+    return list(islice(_reword_faults(schemas.load("conformance/fixture"), raw, ""), FAULTS))
 
 
-def _worded(schema: Schema, value: Any, pointer: str) -> Iterator[Fault]:
+def _reword_faults(schema: Schema, value: Any, pointer: str) -> Iterator[Fault]:
     for fault in schemas.faults(schema, value, pointer, FAULTS):
         path = _parts(fault.pointer[len(pointer) :])
         node = _below(schema, path)
@@ -55,7 +55,7 @@ def _alternatives(node: Schema, value: Any, pointer: str) -> Iterator[Fault]:
         return
     for branch in branches:
         if not schemas.faults({"type": branch["type"]}, value):
-            yield from _worded(branch, value, pointer)
+            yield from _reword_faults(branch, value, pointer)
             return
     kinds = [branch["type"] for branch in branches]
     names = [name for kind in kinds for name in ([kind] if isinstance(kind, str) else kind)]

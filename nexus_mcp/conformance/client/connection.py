@@ -186,7 +186,7 @@ class Connection:
         self, client: Client, tool: str, arguments: dict[str, Any], future: asyncio.Future[Answered]
     ) -> None:
         try:
-            answered = await ask(client, tool, arguments, self._ended)
+            answered = await ask(client, tool, arguments, self._may_be_over)
         except TargetFailure as failure:
             if not future.done():
                 future.set_exception(failure)
@@ -194,7 +194,7 @@ class Connection:
             if not future.done():
                 future.set_result(answered)
 
-    def _ended(self) -> bool:
+    def _may_be_over(self) -> bool:
         """Return whether the connection may be over. Without a pipe this is unknown, so return True."""
         return not isinstance(self._source, PipeTransport) or self._source.process.ended
 
@@ -213,7 +213,7 @@ class Whole(types.CallToolResult):
         return whole
 
     @property
-    def sent(self) -> Any:
+    def sent_message(self) -> Any:
         return self._sent
 
 
@@ -248,9 +248,9 @@ def make_reply(result: Whole | str, seconds: float) -> Reply:
     if count_values(text.encode("utf-8", "surrogatepass"), VALUES) > VALUES:
         raise TargetFailure(f"answered with a text block of more than {VALUES:,} JSON values")
     if result.structured_content is None:
-        return Reply(_parsed(text), text, bool(result.is_error), seconds=seconds, result=result.sent)
-    differs = bool(text) and not same(_parsed(text), result.structured_content)
-    return Reply(result.structured_content, text, bool(result.is_error), "", "", seconds, differs, result.sent)
+        return Reply(_parse(text), text, bool(result.is_error), seconds=seconds, result=result.sent_message)
+    differs = bool(text) and not same(_parse(text), result.structured_content)
+    return Reply(result.structured_content, text, bool(result.is_error), "", "", seconds, differs, result.sent_message)
 
 
 async def open_session(source: Any, manner: Manner, options: TargetOptions) -> Session:
@@ -385,7 +385,7 @@ def _place(error: ValueError) -> str:
     return first_line(": ".join(lines[1:3]).partition(" [type=")[0] or str(error))
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     """Return the value of a JSON text, None when it is not JSON."""
     try:
         return json.loads(text, parse_constant=_refuse)
@@ -399,6 +399,6 @@ def _refuse(word: str) -> None:
 
 def _last_words(process: ServerProcess) -> str:
     """Return the fault of a process that has ended: its unfinished line or its exit code; "" if it has none."""
-    if process.unfinished:
-        return describe_garbage(process.unfinished)
+    if process.unfinished_line:
+        return describe_garbage(process.unfinished_line)
     return f"{process.death.description} after its stdin was closed" if process.death.code else ""

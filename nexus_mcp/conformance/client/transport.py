@@ -109,7 +109,7 @@ class PipeTransport:
             self._incoming.send_nowait(SessionMessage(message))
 
 
-class _Checked:
+class _CheckedStream:
     """A stream that checks each message before the client gets it. It ends with its sender or at the event `ended`."""
 
     def __init__(self, stream: Any, check: Callable[[Any], Any], ended: anyio.Event) -> None:
@@ -120,7 +120,7 @@ class _Checked:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
-    def __aiter__(self) -> _Checked:
+    def __aiter__(self) -> _CheckedStream:
         return self
 
     async def __anext__(self) -> Any:
@@ -142,7 +142,7 @@ class _Checked:
             raise StopAsyncIteration
         return self._check(found[0])
 
-    async def __aenter__(self) -> _Checked:
+    async def __aenter__(self) -> _CheckedStream:
         return self
 
     async def __aexit__(self, *how: object) -> None:
@@ -170,13 +170,13 @@ class HttpTransport:
             # A few compressed bytes could expand to gigabytes.
             own = {"authorization": f"Bearer {self.token}"} if self.token else {}
             client = create_mcp_http_client(headers={"accept-encoding": "identity", **own})
-            client.event_hooks = {"request": [self._note_request], "response": [self._bound]}
+            client.event_hooks = {"request": [self._note_request], "response": [self._limit_response]}
             await stack.enter_async_context(client)
             streams: tuple[Any, Any] = await stack.enter_async_context(
                 streamable_http_client(self.url, http_client=client)
             )
             self._stack = stack.pop_all()
-        return _Checked(streams[0], self._check, self.ended), streams[1]
+        return _CheckedStream(streams[0], self._check, self.ended), streams[1]
 
     async def _note_request(self, request: Any) -> None:
         if self.after_send is not None and request.method == "POST":
@@ -191,25 +191,25 @@ class HttpTransport:
     ) -> bool | None:
         return await self._stack.__aexit__(kind, error, trace)
 
-    async def _bound(self, response: Any) -> None:
+    async def _limit_response(self, response: Any) -> None:
         """Refuse a compressed response. Count bytes and values of any other as they are read; fail beyond a bound."""
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             self._fail("sent a compressed response, although the request allows only identity")
         raw = response.aiter_raw
 
-        async def counted(chunk_size: int | None = None) -> AsyncIterator[bytes]:
+        async def count_bytes(chunk_size: int | None = None) -> AsyncIterator[bytes]:
             size = found = 0
             async for part in raw(chunk_size):
                 size += len(part)
                 found += count_values(part, VALUES) - 1
-                self._allowance.printed(len(part), 0, size)
+                self._allowance.count_printed(len(part), 0, size)
                 if found > VALUES:
                     self._fail(f"flooded: it sent more than {VALUES:,} JSON values at once")
                 if self._allowance.complaint:
                     self._fail(self._allowance.complaint.replace("printed", "sent").replace("a line", "an answer"))
                 yield part
 
-        response.aiter_raw = counted
+        response.aiter_raw = count_bytes
 
     def _check(self, item: Any) -> Any:
         if wrong := fault(getattr(item, "message", None)):

@@ -37,7 +37,7 @@ def _session(bench: dict[str, Any], folder: str) -> int:
     prompt = sys.stdin.read()
     task = os.environ.get("NEXUS_TASK") or _named_in(prompt, bench["titles"])
     number = _count(folder, f"task-{task}")
-    entry = {"kind": "session", "task": int(task) if task.isdigit() else None, "number": number, **_seen(bench)}
+    entry = {"kind": "session", "task": int(task) if task.isdigit() else None, "number": number, **_state_of(bench)}
     _note(folder, entry)
     script = bench["agents"].get(task, [[{"write": f"f{task}", "text": f"{task}\n"}]])
     for step in script[min(number, len(script) - 1)]:
@@ -94,17 +94,17 @@ def _signal_executor(name: str, folder: str) -> None:
 def _meet(number: int, folder: str, most_s: float) -> None:
     """Wait until `number` sessions have come to a step `meet`, for at most `most_s` seconds."""
     _count(folder, "met")
-    met = _wait_for(lambda: "yes" if _counted(folder, "met") >= number else "", most_s)
+    met = _wait_for(lambda: "yes" if _count_of(folder, "met") >= number else "", most_s)
     _note(folder, {"kind": "met", "met": bool(met)})
 
 
 def _check(bench: dict[str, Any], folder: str) -> int:
     passed = not os.path.exists(BROKEN)
-    _note(folder, {"kind": "check", "passed": passed, "cwd": os.getcwd(), **_seen(bench)})
+    _note(folder, {"kind": "check", "passed": passed, "cwd": os.getcwd(), **_state_of(bench)})
     return 0 if passed else 1
 
 
-def _seen(bench: dict[str, Any]) -> dict[str, Any]:
+def _state_of(bench: dict[str, Any]) -> dict[str, Any]:
     """Return the state of the project: the status of each task, and the content of the executor's status file."""
     tasks = _json(os.path.join(bench["project"], ".nexus", "state", "tasks.json"))
     rows = tasks.get("tasks", []) if isinstance(tasks, dict) else []
@@ -155,7 +155,7 @@ def _count(folder: str, name: str) -> int:
             return number
 
 
-def _counted(folder: str, name: str) -> int:
+def _count_of(folder: str, name: str) -> int:
     return sum(entry.startswith(f"{name}.") for entry in os.listdir(os.path.join(folder, "counts")))
 
 

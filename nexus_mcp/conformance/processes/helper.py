@@ -95,7 +95,7 @@ _patterns = Helpers(_WORKER, "patterns")
 _schemas = Helpers(_WORKER, "schemas")
 
 
-class Unmatched(Exception):
+class MatchFailed(Exception):
     """The pattern could not be matched; the message continues a sentence that begins with "the pattern"."""
 
 
@@ -119,19 +119,19 @@ def find_fault(pattern: str) -> str:
 def search(pattern: str, text: str) -> bool:
     """Return whether `pattern` matches anywhere in `text`, as `re.search` does.
 
-    Raise Unmatched, HarnessFault and Halted.
+    Raise MatchFailed, HarnessFault and Halted.
     """
     ours = budget.get() or Budget(MOST_S)
     if ours.left <= 0:
-        raise Unmatched(f"was not matched: earlier patterns of this fixture took more than {ours.seconds:g} s")
+        raise MatchFailed(f"was not matched: earlier patterns of this fixture took more than {ours.seconds:g} s")
     try:
         answer = _match({"pattern": pattern, "text": text}, ours.left)
     except TooSlow:
         ours.left = 0
-        raise Unmatched(f"takes more than {ours.seconds:g} s to match") from None
+        raise MatchFailed(f"takes more than {ours.seconds:g} s to match") from None
     ours.left -= answer["took"]
     if answer["fault"]:
-        raise Unmatched(f"cannot be matched: {answer['fault']}")
+        raise MatchFailed(f"cannot be matched: {answer['fault']}")
     return bool(answer["found"])
 
 

@@ -82,7 +82,7 @@ class Death:
             return
         self.is_dead = True
         self.code = code
-        self.description = _described(code)
+        self.description = _describe_exit(code)
         self.end()
         self._on_death()
 
@@ -194,7 +194,7 @@ def adopt_orphans() -> Iterator[None]:
     try:
         yield
     finally:
-        for process in _adopted():
+        for process in _reap_adopted():
             with suppress(psutil.Error):
                 process.kill()
             with suppress(ChildProcessError):
@@ -221,7 +221,7 @@ def find_orphans(pid: int) -> set[psutil.Process]:
     none either: `Family.living` finds it by its mark, and an agent may outlive a killed executor.
     """
     found = set()
-    for process in _adopted():
+    for process in _reap_adopted():
         if _bears(process.pid, (), f"{MARK}="):
             continue
         with suppress(ProcessLookupError):
@@ -241,7 +241,7 @@ def _code(popen: subprocess.Popen[bytes]) -> int | None:
     return state.si_status if state.si_code == os.CLD_EXITED else -state.si_status
 
 
-def _described(code: int) -> str:
+def _describe_exit(code: int) -> str:
     if code >= 0:
         return f"exited with code {code}"
     with suppress(ValueError):
@@ -311,7 +311,7 @@ class _Nursery:
 _nursery = _Nursery()
 
 
-def _adopted() -> list[psutil.Process]:
+def _reap_adopted() -> list[psutil.Process]:
     """Return the living children that the run did not start, and reap the dead ones, which no other code reaps."""
     import psutil
 

@@ -73,14 +73,14 @@ class ServerProcess:
         killing.add_server(self._popen.pid)
         stdin, stdout, stderr = self._popen.stdin, self._popen.stdout, self._popen.stderr
         assert stdin is not None and stdout is not None and stderr is not None  # noqa: PT018 - Popen was called with pipes
-        self._feed = Feed(stdin, lambda: self._lost("closed its stdin, but went on running"))
+        self._feed = Feed(stdin, lambda: self._handle_closed_pipe("closed its stdin, but went on running"))
         self._stdout, self._error = stdout.fileno(), stderr.fileno()
         self._open = {self._stdout: stdout, self._error: stderr}
         for fd in self._open:
             os.set_blocking(fd, False)
         self._loop.add_reader(self._stdout, self._read_stdout)
         self._loop.add_reader(self._error, self._read_stderr)
-        self.death = Death(self._popen, self._died)
+        self.death = Death(self._popen, self._handle_death)
 
     @property
     def pid(self) -> int:
@@ -88,7 +88,7 @@ class ServerProcess:
         return self._popen.pid
 
     @property
-    def unfinished(self) -> bytes:
+    def unfinished_line(self) -> bytes:
         """Return its stdout after the last line end."""
         return bytes(self._incoming)
 
@@ -104,7 +104,7 @@ class ServerProcess:
 
     def send(self, line: bytes) -> None:
         """Write a line, including its line end, as soon as the process takes it. Drop it if its stdin is closed."""
-        self._allowance.sent()
+        self._allowance.count_sent()
         self._feed.send(line)
 
     def close_input(self) -> None:
@@ -184,21 +184,21 @@ class ServerProcess:
         if data is None:
             return False
         if not data:
-            self._lost(_MUTE)
+            self._handle_closed_pipe(_MUTE)
             return False
         *lines, rest = data.split(b"\n")
         longest = max(len(self._incoming) + len(lines[0]), *map(len, lines)) if lines else 0
         partial = len(rest) if lines else len(self._incoming) + len(rest)
-        self._allowance.printed(len(data), len(lines), max(longest, partial))
-        if self._flooded():
+        self._allowance.count_printed(len(data), len(lines), max(longest, partial))
+        if self._is_over_allowance():
             return False
         for line in lines:
             whole = bytes(self._incoming) + line
             self._incoming.clear()
             if self.ended:
                 return False
-            self._allowance.parsed(whole)
-            if not self._flooded():
+            self._allowance.count_parsed(whole)
+            if not self._is_over_allowance():
                 self._on_line(whole)
         self._incoming += rest
         return True
@@ -208,8 +208,8 @@ class ServerProcess:
         if not data:
             return False
         self._stderr.add(data)
-        self._allowance.printed(len(data), 0, 0)
-        return not self._flooded()
+        self._allowance.count_printed(len(data), 0, 0)
+        return not self._is_over_allowance()
 
     def _read(self, fd: int) -> bytes | None:
         """Return the available bytes; b"" when the pipe ends now; None when there are none, or when it ended before."""
@@ -225,12 +225,12 @@ class ServerProcess:
             self._close(fd)
         return data
 
-    def _flooded(self) -> bool:
+    def _is_over_allowance(self) -> bool:
         if self._allowance.complaint:
             self.fail(self._allowance.complaint)
         return bool(self._allowance.complaint)
 
-    def _lost(self, fault: str) -> None:
+    def _handle_closed_pipe(self, fault: str) -> None:
         """Handle a closed pipe. Most often the process is about to end, and its exit code is the better report."""
 
         def report() -> None:
@@ -239,7 +239,7 @@ class ServerProcess:
 
         self._loop.call_later(_LINGER, report)
 
-    def _died(self) -> None:
+    def _handle_death(self) -> None:
         if not self.fault and not self._end_requested:
             self.fault = self.death.description
         self._finish(drain=True)
@@ -289,11 +289,11 @@ class Allowance:
         self._unrequested = unrequested
         self._unrequested_left = unrequested
 
-    def sent(self) -> None:
+    def count_sent(self) -> None:
         """Count a message to the process: the process may print one more line in reply."""
         self._unrequested_left += 1
 
-    def printed(self, size: int, lines: int, partial: int) -> None:
+    def count_printed(self, size: int, lines: int, partial: int) -> None:
         """Count `size` more bytes with `lines` line ends. The longest line, perhaps unfinished, has `partial` bytes."""
         self._left -= size
         self._unrequested_left -= lines
@@ -304,7 +304,7 @@ class Allowance:
         elif self._unrequested_left < 0:
             self.complaint = f"flooded: it printed more than {self._unrequested} unrequested lines"
 
-    def parsed(self, line: bytes) -> None:
+    def count_parsed(self, line: bytes) -> None:
         """Count a line that is about to be parsed, which may make it many times as large."""
         self._weight_left -= string_size(line)
         self._values_left -= count_values(line, self._values_left)

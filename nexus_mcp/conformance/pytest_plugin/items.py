@@ -11,7 +11,7 @@ from nexus_mcp.conformance import settings
 from nexus_mcp.conformance.loading import load
 from nexus_mcp.conformance.processes.starting import check_platform
 from nexus_mcp.conformance.pytest_plugin.options import chosen_level, make_target, rename_options
-from nexus_mcp.conformance.report.texts import in_words, note, one_line, place, seen, shown
+from nexus_mcp.conformance.report.texts import format_seen, format_value, in_words, note, one_line, place
 from nexus_mcp.conformance.result import FAILED, NOT_RUN
 from nexus_mcp.errors import HarnessFault, UsageError
 from nexus_mcp.wording import suggestion
@@ -134,8 +134,12 @@ def text(result: FixtureResult) -> str:
         lines += _assertion(assertion)
     for exchange in result.exchanges:
         mark = "error" if exchange.is_error else "answer"
-        answer = one_line(exchange.error, LIMIT) or shown(exchange.answer, LIMIT)
-        lines += ["", one_line(f"{exchange.heading} ", LIMIT) + shown(exchange.params, LIMIT), f"  {mark}: {answer}"]
+        answer = one_line(exchange.error, LIMIT) or format_value(exchange.answer, LIMIT)
+        lines += [
+            "",
+            one_line(f"{exchange.heading} ", LIMIT) + format_value(exchange.params, LIMIT),
+            f"  {mark}: {answer}",
+        ]
     return "\n".join(lines)
 
 
@@ -145,8 +149,8 @@ def _assertion(assertion: Assertion) -> Iterator[str]:
         return
     head = dict.fromkeys((assertion.kind, place(assertion), one_line(assertion.path, LIMIT)))
     yield ": ".join(head)
-    yield f"    expected: {shown(assertion.expected, LIMIT)}"
-    yield f"    seen:     {seen(assertion, LIMIT)}"
+    yield f"    expected: {format_value(assertion.expected, LIMIT)}"
+    yield f"    format_seen:     {format_seen(assertion, LIMIT)}"
     if note(assertion):
         yield f"    {one_line(note(assertion), LIMIT)}"
 

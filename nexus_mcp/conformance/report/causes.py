@@ -15,7 +15,7 @@ from nexus_mcp.conformance.checks import MUST_FAIL
 from nexus_mcp.conformance.fixture import CORE, LEVELS
 from nexus_mcp.conformance.matchers import KEYS_FOLLOW
 from nexus_mcp.conformance.report.matrix import assertions, tool_of
-from nexus_mcp.conformance.report.texts import in_words, shown
+from nexus_mcp.conformance.report.texts import format_value, in_words
 from nexus_mcp.conformance.result import MISSING
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def title(assertion: Assertion) -> str:
         # The text of an SDK is long, and differs from call to call.
         message = f"{head.partition(':')[0].partition(_QUOTE)[0]}: {why[:-1]}"
     if isinstance(assertion.expected, dict) and len(str(assertion.expected.get("pattern", ""))) > _PATTERN:
-        message = f"does not match the pattern, is {shown(assertion.seen, _PATTERN)}"
+        message = f"does not match the pattern, is {format_value(assertion.seen, _PATTERN)}"
     return in_words(replace(assertion, step="", parent="", message=message), TITLE)
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from nexus_mcp.conformance.report.matrix import assertions, in_order, last_line, section
 from nexus_mcp.conformance.report.terminal import make_console
-from nexus_mcp.conformance.report.texts import counted, format_leftovers, in_words, one_line
+from nexus_mcp.conformance.report.texts import count_noun, format_leftovers, in_words, one_line
 from nexus_mcp.conformance.result import FAILED, NOT_RUN, PASSED
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Comparison:
     different: dict[str, tuple[FixtureResult, ...]]
 
 
-def compared(runs: Sequence[RunResult]) -> Comparison:
+def compare(runs: Sequence[RunResult]) -> Comparison:
     """Return the comparison of runs. It covers the fixtures that all the runs have."""
     by_id = [{result.test_id: result for result in run.results} for run in runs]
     ids = sorted(set.intersection(*(set(results) for results in by_id)))
@@ -98,7 +98,7 @@ def show(comparison: Comparison, file: IO[str], width: int | None = None) -> Non
     console.print(_table(comparison))
     if comparison.different:
         console.print()
-        count = counted(len(comparison.different), "fixture")
+        count = count_noun(len(comparison.different), "fixture")
         console.print(Text(f"{count} on which the targets differ", style="bold"))
     for test_id, results in comparison.different.items():
         console.print(Text(one_line(test_id)), soft_wrap=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nexus_mcp.conformance import settings
 from nexus_mcp.conformance.report import files
 from nexus_mcp.conformance.report.causes import causes
-from nexus_mcp.conformance.report.texts import counted
+from nexus_mcp.conformance.report.texts import count_noun
 from nexus_mcp.errors import HarnessFault, UsageError
 
 if TYPE_CHECKING:
@@ -42,17 +42,17 @@ def write(option: str, path: str, run: RunResult) -> str:
     Existing entries and comments stay. Without unexpected failures, write nothing. Raise HarnessFault when the file
     cannot be read or written, or when no entries can be added at its end.
     """
-    found = causes(run.unexpected)
+    found = causes(run.unexpected_failures)
     if not found:
         return f"{path}: no new entry, because no fixture failed unexpectedly"
     present = _text(option, path)
     text = (f"{present.rstrip()}\n" if present.strip() else HEAD) + _entries(found)
-    ids = {result.test_id for result in run.unexpected}
+    ids = {result.test_id for result in run.unexpected_failures}
     if present.strip() and not ids <= settings.parse_mapping(path, text, "test_id", "reason").keys():
         raise HarnessFault([f"{option} {path}: entries cannot be added at its end."])
     files.write(option, path, text)
     return (
-        f"written: {path} ({counted(len(ids), 'fixture')}, {counted(len(found), 'cause')}); "
+        f"written: {path} ({count_noun(len(ids), 'fixture')}, {count_noun(len(found), 'cause')}); "
         f"the next run takes it with --expected-failures {path}"
     )
 
@@ -70,7 +70,7 @@ def _text(option: str, path: str) -> str:
 def _entries(found: list[Cause]) -> str:
     lines = []
     for cause in found:
-        lines += ["", f"# {counted(len(cause.results), 'fixture')}: {cause.title}"]
+        lines += ["", f"# {count_noun(len(cause.results), 'fixture')}: {cause.title}"]
         reason = json.dumps(f"{settings.NOT_LOOKED_AT} {cause.title}", ensure_ascii=False)
         lines += [f"{test_id}: {reason}" for test_id in sorted(result.test_id for result in cause.results)]
     return "\n".join([*lines, ""])

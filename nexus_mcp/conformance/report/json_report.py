@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nexus_mcp.conformance.authoring.contract import rules_of
 from nexus_mcp.conformance.report.causes import causes
 from nexus_mcp.conformance.report.matrix import last_line, level_note, totals
-from nexus_mcp.conformance.report.texts import escaped, plain
+from nexus_mcp.conformance.report.texts import escape, plain
 from nexus_mcp.conformance.result import MISSING
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def to_json(run: RunResult) -> str:
 def json_text(value: Any) -> str:
     """Return the text of a JSON file with this value."""
     # Escaped as in JSON: lone surrogates, which UTF-8 cannot encode, and characters that could mislead a terminal.
-    return escaped(json.dumps(value, ensure_ascii=False, indent=2), "\n") + "\n"
+    return escape(json.dumps(value, ensure_ascii=False, indent=2), "\n") + "\n"
 
 
 def document(run: RunResult) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def document(run: RunResult) -> dict[str, Any]:
         "other_tools": list(run.other_tools),
         "cut": asdict(run.cut),
         "left_behind": [asdict(one) for one in run.left],
-        "causes": [_cause(cause) for cause in causes(run.unexpected)],
+        "causes": [_cause(cause) for cause in causes(run.unexpected_failures)],
         "results": [_result(result) for result in sorted(run.results, key=lambda result: result.test_id)],
     }
 

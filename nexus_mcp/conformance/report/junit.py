@@ -13,12 +13,12 @@ from nexus_mcp.conformance.report.matrix import assertions, by_section, level_no
 from nexus_mcp.conformance.report.texts import (
     block,
     cut_note,
+    format_indented,
     format_leftovers,
     format_rules,
     in_words,
-    indented,
     one_line,
-    shortened,
+    shorten,
 )
 from nexus_mcp.conformance.result import FAILED, NOT_RUN
 from nexus_mcp.wording import rest_line
@@ -47,7 +47,7 @@ def to_junit(run: RunResult) -> str:
         f"<testsuites name={_attribute(name)} {_counts(run.results, run.seconds, len(run.left) > 0)}>",
     ]
     facts = list(_properties(run))
-    shared = {result.test_id: cause for cause in causes(run.unexpected) for result in cause.results}
+    shared = {result.test_id: cause for cause in causes(run.unexpected_failures) for result in cause.results}
     for section, results in sections.items():
         seconds = sum(result.seconds for result in results)
         head = f"name={_attribute(section)} timestamp={_attribute(run.started_at)}"
@@ -78,22 +78,22 @@ def _case(section: str, result: FixtureResult, cause: Cause | None) -> Iterator[
     if _fails(result):
         kind = f" type={_attribute(cause.title)}" if cause else ""
         yield f"      <failure message={_attribute(_first(result))}{kind}>{_content(_story(result, cause))}</failure>"
-    elif _skipped(result):
+    elif _is_skipped(result):
         reason = f"expected failure: {result.expected}" if result.status == FAILED else f"not run: {result.reason}"
         yield f"      <skipped message={_attribute(reason)}/>"
     yield "    </testcase>"
 
 
 def _fails(result: FixtureResult) -> bool:
-    return bool(result.expected) != (result.status == FAILED) and not _skipped(result)
+    return bool(result.expected) != (result.status == FAILED) and not _is_skipped(result)
 
 
-def _skipped(result: FixtureResult) -> bool:
+def _is_skipped(result: FixtureResult) -> bool:
     return result.status == NOT_RUN or (result.status == FAILED and bool(result.expected))
 
 
 def _counts(results: tuple[FixtureResult, ...], seconds: float, more: int = 0) -> str:
-    failures, skipped = sum(map(_fails, results)) + more, sum(map(_skipped, results))
+    failures, skipped = sum(map(_fails, results)) + more, sum(map(_is_skipped, results))
     return f'tests="{len(results) + more}" failures="{failures}" errors="0" skipped="{skipped}" time="{seconds:.3f}"'
 
 
@@ -114,13 +114,13 @@ def _story(result: FixtureResult, cause: Cause | None) -> str:
     if cause and cause.example is not result:
         return "\n".join([*parts, "", f"The same cause as {cause.example.test_id}, which has requests and files."])
     for exchange in result.exchanges:
-        parts += ["", f"{one_line(exchange.heading, LONGEST)} {indented(exchange.params, LONGEST)}"]
+        parts += ["", f"{one_line(exchange.heading, LONGEST)} {format_indented(exchange.params, LONGEST)}"]
         mark = "error" if exchange.is_error else "answer"
-        parts.append(f"{mark}: {one_line(exchange.error, LONGEST) or indented(exchange.answer, LONGEST)}")
+        parts.append(f"{mark}: {one_line(exchange.error, LONGEST) or format_indented(exchange.answer, LONGEST)}")
     for path, text in sorted(result.files.items()):
-        parts += ["", f"{one_line(path)}:", shortened(text, LONGEST)]
+        parts += ["", f"{one_line(path)}:", shorten(text, LONGEST)]
     if result.stderr:
-        parts += ["", "stderr:", shortened(result.stderr, LONGEST)]
+        parts += ["", "stderr:", shorten(result.stderr, LONGEST)]
     if result.cut:
         parts += ["", cut_note(result.cut)]
     return "\n".join(parts)

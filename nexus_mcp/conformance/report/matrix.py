@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nexus_mcp.conformance.report.texts import counted, one_line
+from nexus_mcp.conformance.report.texts import count_noun, one_line
 from nexus_mcp.conformance.result import CHECKS, FAILED, NOT_RUN, PASSED, Assertion
 from nexus_mcp.conformance.settings import NOT_LOOKED_AT
 from nexus_mcp.wording import join_first
@@ -38,7 +38,7 @@ class Totals:
 
 def totals(run: RunResult) -> Totals:
     """Return the number of fixtures of a run for each outcome."""
-    healed, unexpected = len(run.healed), len(run.unexpected)
+    healed, unexpected = len(run.healed_fixtures), len(run.unexpected_failures)
     return Totals(
         passed=len(run.having(PASSED)) - healed,
         failed=unexpected,
@@ -74,7 +74,7 @@ def last_line(run: RunResult) -> str:
     if count.expected_failures:
         ignored = sum(result.expected.startswith(NOT_LOOKED_AT) for result in run.having(FAILED))
         note = f" ({ignored} not looked at yet)" if ignored else ""
-        parts.append(f"{counted(count.expected_failures, 'expected failure')}{note}")
+        parts.append(f"{count_noun(count.expected_failures, 'expected failure')}{note}")
     if count.healed:
         parts.append(f"{count.healed} expected to fail but passed")
     return "; ".join(filter(None, (", ".join(parts), level_note(run))))
@@ -91,7 +91,7 @@ def missing_tools_note(run: RunResult) -> str:
     if not missing:
         return ""
     number = sum(bool(result.missing_tools) for result in run.results)
-    lines = f"The server lacks {and_names(missing)}: {counted(number, 'fixture')} not run."
+    lines = f"The server lacks {and_names(missing)}: {count_noun(number, 'fixture')} not run."
     if run.other_tools:
         others = join_first(run.other_tools, _OTHERS, lambda name: one_line(name, 60))
         lines += f" It lists {others}: if one of them is meant, give its name with --tool-map."
@@ -105,10 +105,10 @@ def and_names(names: Sequence[str]) -> str:
 
 def reasons(run: RunResult) -> str:
     """Return why fixtures were not run: "15 need --event-command, 3 need a process"."""
-    return ", ".join(_counted(reason, len(results)) for reason, results in not_run(run).items())
+    return ", ".join(_count_reason(reason, len(results)) for reason, results in not_run(run).items())
 
 
-def _counted(reason: str, number: int) -> str:
+def _count_reason(reason: str, number: int) -> str:
     """Return "15 need --event-command" for the reason "needs --event-command", else "15: reason"."""
     if reason.startswith(_NEEDS):
         return one_line(f"{number} need{'s' if number == 1 else ''} {reason.removeprefix(_NEEDS)}")

@@ -28,18 +28,18 @@ from nexus_mcp.conformance.fixture import CORE
 from nexus_mcp.conformance.report.causes import causes, key_of
 from nexus_mcp.conformance.report.matrix import assertions, last_line, missing_tools_note
 from nexus_mcp.conformance.report.texts import (
-    Trimmed,
-    counted,
+    TrimmedFile,
+    count_noun,
     cut_note,
-    escaped,
+    escape,
     format_leftovers,
     format_rules,
+    format_seen,
+    format_value,
     in_words,
     note,
     one_line,
     place,
-    seen,
-    shown,
 )
 from nexus_mcp.conformance.result import FAILED, NOT_RUN, PASSED, Cut
 from nexus_mcp.wording import join_first, rest_line
@@ -90,7 +90,7 @@ def make_console(file: IO[str], *, terminal: bool | None = None, width: int | No
     if width is None and not console.is_terminal and "COLUMNS" not in variables:
         console.width = WIDTH
     if not console.is_terminal:
-        console.file = cast("IO[str]", Trimmed(file))
+        console.file = cast("IO[str]", TrimmedFile(file))
     return console
 
 
@@ -153,12 +153,12 @@ class Screen:
         """Print one line, escaped; only the terminal wraps it."""
         self._console.print(Text(one_line(text, 2000), style=style), soft_wrap=True)
 
-    def started(self, test_id: str) -> None:
+    def show_start(self, test_id: str) -> None:
         """Show that a fixture begins."""
         self._running[test_id] = None
         self._describe()
 
-    def ended(self, result: FixtureResult) -> None:
+    def show_result(self, result: FixtureResult) -> None:
         """Show the result of a fixture, in which an expected failure is already marked."""
         self._running.pop(result.test_id, None)
         is_known = result.status == FAILED and result.expected
@@ -174,7 +174,7 @@ class Screen:
 
         With VERBOSE, also print the expected failures that failed.
         """
-        found = causes(run.unexpected)
+        found = causes(run.unexpected_failures)
         if self._detail == VERBOSE:
             for cause in found:
                 self._heading(cause)
@@ -188,24 +188,24 @@ class Screen:
                 self._others(cause)
             for place, cause in enumerate(found[len(shown[:MOST_CAUSES]) :]):
                 self._heading(cause, apart=place == 0)
-        self._expected(run)
+        self._print_expected(run)
 
-    def _expected(self, run: RunResult) -> None:
+    def _print_expected(self, run: RunResult) -> None:
         """Print the expected failures that passed, and with VERBOSE those that failed; the last line counts both."""
         known = [result for result in run.having(FAILED) if result.expected] if self._detail == VERBOSE else []
-        if known or run.healed:
+        if known or run.healed_fixtures:
             self._console.print()
         for result in known:
             self.line(f"expected failure: {result.test_id}: {result.expected}", "yellow")
         by_reason: dict[str, list[FixtureResult]] = {}
-        for result in run.healed:
+        for result in run.healed_fixtures:
             by_reason.setdefault(result.expected, []).append(result)
         for reason, healed in by_reason.items():
             if len(healed) == 1:
                 entry = f"{healed[0].test_id} passed, but is expected to fail ({reason}): remove the entry"
                 self.line(entry, "red")
             else:
-                number = counted(len(healed), "fixture")
+                number = count_noun(len(healed), "fixture")
                 self.line(f"{number} passed, but are expected to fail ({reason}): remove the entries", "red")
                 for result in healed:
                     self.line(f"  {result.test_id}", "red")
@@ -216,9 +216,9 @@ class Screen:
         """Print the counts, and before them notes: about cut evidence of failures, the command that explains a fixture,
         missing tools and undeleted files.
         """
-        if cut := sum((result.cut for result in run.unexpected), Cut()):
+        if cut := sum((result.cut for result in run.unexpected_failures), Cut()):
             self.line(cut_note(cut), "dim")
-        if run.unexpected and self._detail != SUMMARY:
+        if run.unexpected_failures and self._detail != SUMMARY:
             self.line("To see what a fixture sends and expects: nexus-mcp conformance explain FIXTURE", "dim")
         if missing := missing_tools_note(run):
             self.line(missing, "yellow")
@@ -229,7 +229,7 @@ class Screen:
     def _describe(self) -> None:
         counts = ", ".join(f"{number} {status}" for status, number in self._counts.items() if number)
         running = ", ".join(self._running)
-        text = escaped(f"{counts}  {running}" if counts else running)
+        text = escape(f"{counts}  {running}" if counts else running)
         # Bar and numbers take about 50 columns; a second line would make the bar jump.
         room = max(10, self._console.width - 55)
         self._progress.update(self._task, description=text if len(text) <= room else f"{text[: room - 1]}…")
@@ -254,45 +254,47 @@ class Screen:
     def _heading(self, cause: Cause, *, apart: bool = True) -> None:
         where = join_first(cause.tools.items(), NAMED, lambda tool: f"{one_line(tool[0], 60)} {tool[1]}")
         group = "" if cause.group == CORE else f"{one_line(cause.group)}: "
-        number = counted(len(cause.results), "fixture")
+        number = count_noun(len(cause.results), "fixture")
         if apart:
             self._console.print()
         self.line(f"{number}: {group}{cause.title}", "bold")
-        self._indented(Text(f"at {where}", style="dim"))
+        self._print_indented(Text(f"at {where}", style="dim"))
 
     def _others(self, cause: Cause) -> None:
         others = [one_line(result.test_id) for result in cause.results[1:]]
         if others:
-            self._indented(Text(f"also: {join_first(others, NAMED)}", style="dim"))
+            self._print_indented(Text(f"also: {join_first(others, NAMED)}", style="dim"))
 
     def _failure(self, result: FixtureResult) -> None:
         self._console.print(
             Text(f"  ✗ {one_line(result.test_id)}", style="bold red"), Text(one_line(result.source), style="dim")
         )
-        self._indented(Text(one_line(result.description), style="italic"))
+        self._print_indented(Text(one_line(result.description), style="italic"))
         if rules := format_rules(result.test_id):
-            self._indented(Text(rules, style="dim"))
+            self._print_indented(Text(rules, style="dim"))
         failed = [assertion for assertion in assertions(result) if not assertion.passed]
         with_value = [assertion for assertion in failed[:MOST] if assertion.path]
         if with_value:
-            self._indented(_table(with_value))
+            self._print_indented(_table(with_value))
         for assertion in failed[:MOST]:
             if not assertion.path:
-                self._indented(Text(in_words(assertion, LONGEST * 2)))
+                self._print_indented(Text(in_words(assertion, LONGEST * 2)))
         for text in rest_line(len(failed) - MOST):
-            self._indented(Text(f"… {text}; --report report.html has them all", style="dim"))
+            self._print_indented(Text(f"… {text}; --report report.html has them all", style="dim"))
         if result.stderr and failed and failed[0].kind == "process":
             lines = [one_line(line, LONGEST) for line in last_lines(result.stderr)]
-            self._indented(Text("\n".join(["the end of its stderr:", *(f"  {line}" for line in lines)]), style="dim"))
+            self._print_indented(
+                Text("\n".join(["the end of its stderr:", *(f"  {line}" for line in lines)]), style="dim")
+            )
         exchange = _exchange_of(result, failed[0]) if failed else None
         if exchange is not None:
-            answer = one_line(exchange.error, LONGEST) or shown(exchange.answer, LONGEST)
-            self._indented(
-                Text(f"sent: {one_line(exchange.request, 60)} {shown(exchange.params, LONGEST)}", style="dim")
+            answer = one_line(exchange.error, LONGEST) or format_value(exchange.answer, LONGEST)
+            self._print_indented(
+                Text(f"sent: {one_line(exchange.request, 60)} {format_value(exchange.params, LONGEST)}", style="dim")
             )
-            self._indented(Text(f"answer{' (an error)' * exchange.is_error}: {answer}", style="dim"))
+            self._print_indented(Text(f"answer{' (an error)' * exchange.is_error}: {answer}", style="dim"))
 
-    def _indented(self, what: Text | Table) -> None:
+    def _print_indented(self, what: Text | Table) -> None:
         self._console.print(Padding(what, (0, 0, 0, 4), expand=False))
 
 
@@ -338,9 +340,9 @@ def _table(failed: list[Assertion]) -> Table:
     for assertion in failed:
         where = place(assertion)
         what = Text(assertion.kind if where == assertion.kind else f"{one_line(assertion.kind)}: {where}")
-        found = Text(seen(assertion, IN_TABLE), style="red")
+        found = Text(format_seen(assertion, IN_TABLE), style="red")
         if note(assertion):
             found.append(f"\n{one_line(note(assertion), IN_TABLE)}", style="dim")
-        expected = Text(shown(assertion.expected, IN_TABLE), style="green")
+        expected = Text(format_value(assertion.expected, IN_TABLE), style="green")
         table.add_row(what, Text(one_line(assertion.path)), expected, found)
     return table

@@ -41,21 +41,21 @@ def format_rules(test_id: str) -> str:
     return f"rules: {join_first(found, NAMED_RULES)}" if found else ""
 
 
-def escaped(text: str, keep: str = "") -> str:
+def escape(text: str, keep: str = "") -> str:
     """Return the text with every unprintable character escaped, except those in `keep`."""
     if text.isprintable():
         return text
     # Escape in pieces: a list of all characters takes eight times as much memory as the text.
     pieces = (text[place : place + _PIECE] for place in range(0, len(text), _PIECE))
-    return "".join(_escaped(piece, keep) for piece in pieces)
+    return "".join(_escape_piece(piece, keep) for piece in pieces)
 
 
 def block(text: str) -> str:
     """Return a text of several lines, escaped, with its newlines and tabs."""
-    return escaped(text, "\n\t")
+    return escape(text, "\n\t")
 
 
-def shortened(text: str, limit: int) -> str:
+def shorten(text: str, limit: int) -> str:
     """Return the text, or its first `limit` characters and the number of all its characters."""
     if len(text) <= limit:
         return text
@@ -64,10 +64,10 @@ def shortened(text: str, limit: int) -> str:
 
 def one_line(text: str, limit: int = 200) -> str:
     """Return the text on one line, escaped, at most `limit` characters of it."""
-    return escaped(shortened(text, limit))
+    return escape(shorten(text, limit))
 
 
-def shown(value: Any, limit: int = 200) -> str:
+def format_value(value: Any, limit: int = 200) -> str:
     """Return a value as JSON on one line, escaped, cut after `limit` characters; "missing" for MISSING."""
     if value is MISSING:
         return "missing"
@@ -75,12 +75,12 @@ def shown(value: Any, limit: int = 200) -> str:
     if isinstance(value, str):
         end = f'…" ({len(value):,} characters in all)' if len(value) > limit else '"'
         return _json(value[:limit])[:-1] + end
-    return shortened(_json(value), limit)
+    return shorten(_json(value), limit)
 
 
-def indented(value: Any, limit: int) -> str:
+def format_indented(value: Any, limit: int) -> str:
     """Return a value as JSON on several lines, escaped, cut after `limit` characters."""
-    return shortened(block(json.dumps(plain(value), ensure_ascii=False, indent=2)), limit)
+    return shorten(block(json.dumps(plain(value), ensure_ascii=False, indent=2)), limit)
 
 
 def plain(value: Any) -> Any:
@@ -88,7 +88,7 @@ def plain(value: Any) -> Any:
     return cut_value(value, _ALL)
 
 
-def counted(number: int, one: str) -> str:
+def count_noun(number: int, one: str) -> str:
     """Return "1 fixture" or "2 fixtures"."""
     return f"{number:,} {one if number == 1 else one + 's'}"
 
@@ -104,10 +104,10 @@ def place(assertion: Assertion) -> str:
     return one_line(", ".join(part for part in (assertion.step, subject) if part), 300)
 
 
-def seen(assertion: Assertion, limit: int = 200) -> str:
+def format_seen(assertion: Assertion, limit: int = 200) -> str:
     """Return the value that was seen; for a missing one "missing" and the nearest existing node above it."""
     if assertion.seen is not MISSING:
-        return shown(assertion.seen, limit)
+        return format_value(assertion.seen, limit)
     nearest = f"; nearest parent {one_line(assertion.parent)}" if assertion.parent else ""
     return f"missing{nearest}"
 
@@ -117,7 +117,7 @@ def in_words(assertion: Assertion, limit: int = 200) -> str:
     head = ": ".join(dict.fromkeys(part for part in (assertion.kind, place(assertion)) if part))
     wrong = assertion.message
     if assertion.path:
-        wrong = f"{assertion.path} {wrong or f'must be {shown(assertion.expected, limit)}'}"
+        wrong = f"{assertion.path} {wrong or f'must be {format_value(assertion.expected, limit)}'}"
     if assertion.seen is MISSING and assertion.parent:
         wrong += f"; nearest parent {assertion.parent}"
     return one_line(f"{head}: {wrong}", limit)
@@ -142,7 +142,7 @@ def format_leftovers(left: Sequence[Leftover]) -> list[str]:
     return ["Left behind, because it could not be deleted:", *(f"  {_line(one)}" for one in left), _ADVICE]
 
 
-class Trimmed:
+class TrimmedFile:
     """A text file that drops blanks before newlines, because tables are padded. Lines must be written whole."""
 
     def __init__(self, file: IO[str]) -> None:
@@ -156,14 +156,14 @@ class Trimmed:
         return getattr(self._file, name)
 
 
-def _escaped(piece: str, keep: str) -> str:
+def _escape_piece(piece: str, keep: str) -> str:
     if piece.isprintable():
         return piece
     return "".join(char if char.isprintable() or char in keep else _escape(char) for char in piece)
 
 
 def _json(value: Any) -> str:
-    return escaped(json.dumps(plain(value), ensure_ascii=False))
+    return escape(json.dumps(plain(value), ensure_ascii=False))
 
 
 def _escape(char: str) -> str:

@@ -47,7 +47,7 @@ def identity(fd: int) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-class Mounted(OSError):
+class MountFound(OSError):
     """The folder is the root of another mount."""
 
     def __init__(self, name: str) -> None:
@@ -67,7 +67,7 @@ def remove_at(folder: int, name: str) -> None:
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=folder)
         return
-    inside = _entered(name, folder, mount_of(folder))
+    inside = _open_deletable(name, folder, mount_of(folder))
     try:
         empty_folder(inside)
     finally:
@@ -131,9 +131,9 @@ class _Descent:
 
     def _enter(self, name: str) -> None:
         try:
-            below = _entered(name, self._fd, self._mount)
+            below = _open_deletable(name, self._fd, self._mount)
         except OSError as error:
-            self._stuck(name, error)
+            self._skip_name(name, error)
             return
         os.close(self._fd)
         self._fd = below
@@ -156,7 +156,7 @@ class _Descent:
             try:
                 os.unlink(name, dir_fd=self._fd)
             except OSError as error:
-                self._stuck(name, error)
+                self._skip_name(name, error)
         return bool(entries)
 
     def _leave(self) -> bool:
@@ -174,10 +174,10 @@ class _Descent:
             os.rmdir(level.name, dir_fd=above)
         except OSError as error:
             # The remaining entries of the folder are reported already.
-            self._stuck(level.name, error, report=not level.stuck)
+            self._skip_name(level.name, error, report=not level.stuck)
         return True
 
-    def _stuck(self, name: str, error: OSError, *, report: bool = True) -> None:
+    def _skip_name(self, name: str, error: OSError, *, report: bool = True) -> None:
         """Note that a name is not tried again.
 
         With `report`, add it to the paths that remain, unless it disappeared meanwhile or enough paths are listed.
@@ -190,10 +190,10 @@ class _Descent:
             self._left.append(Leftover(shown, describe_error(error)))
 
 
-def _entered(name: str, folder: int, mount: Mount) -> int:
+def _open_deletable(name: str, folder: int, mount: Mount) -> int:
     """Open a folder, give its owner all permissions if possible, and return its descriptor.
 
-    Raise Mounted if it is the root of another mount, OSError if it cannot be opened.
+    Raise MountFound if it is the root of another mount, OSError if it cannot be opened.
     """
     try:
         fd = os.open(name, FOLDER, dir_fd=folder)
@@ -202,7 +202,7 @@ def _entered(name: str, folder: int, mount: Mount) -> int:
         fd = os.open(name, FOLDER, dir_fd=folder)
     try:
         if mount_of(fd) != mount:
-            raise Mounted(name)
+            raise MountFound(name)
         with suppress(OSError):
             os.fchmod(fd, stat.S_IRWXU)
     except BaseException:
@@ -219,7 +219,7 @@ def _permit(name: str, folder: int, mount: Mount) -> None:
     fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
     try:
         if mount_of(fd) != mount:
-            raise Mounted(name)
+            raise MountFound(name)
         os.chmod(f"/proc/self/fd/{fd}", stat.S_IRWXU)
     finally:
         os.close(fd)

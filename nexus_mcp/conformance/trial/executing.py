@@ -107,7 +107,7 @@ async def execute(run: Run, fixture: Fixture, bench: Bench, options: TargetOptio
         bench.began(process.pid)
         process.close_input()
         await _watch(process, bench, seen, options.run_timeout)
-        code = await _ended(process, options)
+        code = await _exit_code_of(process, options)
     finally:
         process.kill()
     bench.forget()
@@ -124,7 +124,7 @@ async def _watch(process: ServerProcess, bench: Bench, seen: Sightings, seconds:
     seen.look(bench)
 
 
-async def _ended(process: ServerProcess, options: TargetOptions) -> int:
+async def _exit_code_of(process: ServerProcess, options: TargetOptions) -> int:
     """Return the exit code as a shell reports it. Raise TargetFailure for a fault of the executor or of its end.
 
     If SIGKILL ended the executor, its other processes go on: the next executor has to end them.
@@ -164,8 +164,8 @@ def _summary(code: int, bench: Bench, seen: Sightings) -> dict[str, Any]:
         "exit": code,
         "status": load(bench.status),
         "tasks": [row.get("status") for row in bench.tasks()],
-        "sessions": [_shown(one, "task", "tasks", "status") for one in entries if one["kind"] == "session"],
-        "checks": [_shown(one, "passed", "tasks") for one in entries if one["kind"] == "check"],
+        "sessions": [_select(one, "task", "tasks", "status") for one in entries if one["kind"] == "session"],
+        "checks": [_select(one, "passed", "tasks") for one in entries if one["kind"] == "check"],
         "second": next((one["exit"] for one in entries if one["kind"] == "second"), None),
         "met": [one["met"] for one in entries if one["kind"] == "met"],
         "seen": {
@@ -178,7 +178,7 @@ def _summary(code: int, bench: Bench, seen: Sightings) -> dict[str, Any]:
     }
 
 
-def _shown(entry: dict[str, Any], *names: str) -> dict[str, Any]:
+def _select(entry: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: entry.get(name) for name in names}
 
 

@@ -63,7 +63,7 @@ class Anchor:
             return False
 
     @property
-    def permitted(self) -> bool:
+    def has_first_permissions(self) -> bool:
         """Return whether it still has its first permissions."""
         return stat.S_IMODE(os.fstat(self.fd).st_mode) == self._mode
 
@@ -230,7 +230,7 @@ class Sandbox:
     def _root(self) -> int:
         if not (self._folder.stands and (self._around is None or self._around.stands)):
             raise TargetFailure("deleted, moved or replaced the folder of its project")
-        if not self._folder.permitted:
+        if not self._folder.has_first_permissions:
             raise TargetFailure("changed the permissions of the folder of its project")
         return self._folder.fd
 
@@ -251,7 +251,7 @@ def open_parent(root: int, path: str, *, make: bool = False) -> Iterator[tuple[i
             if make:
                 with suppress(FileExistsError):
                     os.mkdir(part, dir_fd=fd)
-            below = _entered(part, fd, path)
+            below = _enter(part, fd, path)
             os.close(fd)
             fd = below
         yield fd, name
@@ -278,7 +278,7 @@ def check_outside_git(project: str) -> None:
         folder = above
 
 
-def _entered(name: str, folder: int, path: str) -> int:
+def _enter(name: str, folder: int, path: str) -> int:
     try:
         return os.open(name, FOLDER, dir_fd=folder)
     except NotADirectoryError:

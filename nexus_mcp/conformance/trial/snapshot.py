@@ -64,7 +64,7 @@ def entries(root: int, prefix: str = "") -> Iterator[tuple[str, str]]:
     """
     size = paths = 0
     mount = mount_of(root)
-    stack = [_opened(".", root, prefix, MOST_ENTRIES)]
+    stack = [_open_folder(".", root, prefix, MOST_ENTRIES)]
     room = MOST_ENTRIES - stack[0].listed
     try:
         while stack:
@@ -86,7 +86,7 @@ def entries(root: int, prefix: str = "") -> Iterator[tuple[str, str]]:
                     if len(stack) > DEEPEST:
                         raise TooMuch(f"{DEEPEST} nested folders")
                     with suppress(PermissionError):
-                        stack.append(_opened(name, folder.fd, f"{folder.path}{name}/", room))
+                        stack.append(_open_folder(name, folder.fd, f"{folder.path}{name}/", room))
                         room -= stack[-1].listed
                         if mount_of(stack[-1].fd) != mount:
                             raise TargetFailure(f"mounted a file system at {folder.path}{name}"[:_LONGEST])
@@ -97,7 +97,7 @@ def entries(root: int, prefix: str = "") -> Iterator[tuple[str, str]]:
             os.close(folder.fd)
 
 
-def changed(before: Snapshot, after: Snapshot) -> list[str]:
+def changed_paths(before: Snapshot, after: Snapshot) -> list[str]:
     """Return the paths that are new, gone or different."""
     return sorted(path for path in {**before, **after} if before.get(path) != after.get(path))
 
@@ -112,7 +112,7 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _opened(name: str, parent: int, path: str, room: int) -> _Folder:
+def _open_folder(name: str, parent: int, path: str, room: int) -> _Folder:
     """Open a folder and list it. Raise TooMuch when it has more than `room` entries."""
     fd = os.open(name, FOLDER, dir_fd=parent)
     try:

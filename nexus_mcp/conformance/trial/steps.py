@@ -276,7 +276,7 @@ async def send_event(event: Event, options: TargetOptions, place: Place) -> Repl
             raise TargetFailure(did, subject)
     finally:
         process.kill()
-    return _reply(bytes(printed + process.unfinished), process.stderr, process.death.code, seconds)
+    return _reply(bytes(printed + process.unfinished_line), process.stderr, process.death.code, seconds)
 
 
 async def call_and_kill(

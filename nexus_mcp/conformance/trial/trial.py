@@ -19,7 +19,7 @@ from nexus_mcp.conformance.stopping import in_thread
 from nexus_mcp.conformance.target import Place
 from nexus_mcp.conformance.trial.executing import check_left
 from nexus_mcp.conformance.trial.sandbox import OUTSIDE
-from nexus_mcp.conformance.trial.snapshot import changed, part
+from nexus_mcp.conformance.trial.snapshot import changed_paths, part
 from nexus_mcp.conformance.trial.steps import Scene, Steps
 from nexus_mcp.wording import join_first
 
@@ -179,7 +179,7 @@ def schema_checks(answer: Answer) -> list[Assertion]:
     breaks the schema.
     """
     reply = answer.reply
-    if reply.described and not reply.failed and not reply.schema_fault:
+    if reply.described and not reply.is_failure and not reply.schema_fault:
         return [Assertion("schema", passed=True, step=answer.label)]
     return []
 
@@ -189,15 +189,15 @@ def unchanged_checks(asserts: Asserts, before: Snapshot, after: Snapshot, step: 
     if asserts.unchanged is None:
         return []
     if asserts.unchanged is True:
-        return [_outcome(changed(_inside(before), _inside(after)), step, "")]
-    return [_outcome(changed(part(before, path), part(after, path)), step, path) for path in asserts.unchanged]
+        return [_outcome(changed_paths(_inside(before), _inside(after)), step, "")]
+    return [_outcome(changed_paths(part(before, path), part(after, path)), step, path) for path in asserts.unchanged]
 
 
 def describe_strays(before: Snapshot, after: Snapshot, sandbox: Sandbox) -> str:
     """Return the message of a TargetFailure about files outside of `.nexus` that the target changed, or about links
     that it made to places outside of its project; "" if there are none.
     """
-    differ = changed(before, after)
+    differ = changed_paths(before, after)
     touched = [path for path in differ if path != ".nexus" and not path.startswith(".nexus/")]
     outside = [path for path in touched if path.startswith(OUTSIDE)]
     if outside:

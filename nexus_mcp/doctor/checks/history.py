@@ -27,7 +27,7 @@ def check(site: Site) -> Iterator[Finding]:
     if site.history.file is None:
         return
     cycles = site.history.file.cycles
-    yield from _broken(cycles)
+    yield from _find_broken(cycles)
     plans = (
         (index, cycle["plan"].get("id")) for index, cycle in enumerate(cycles) if isinstance(cycle.get("plan"), dict)
     )
@@ -39,7 +39,7 @@ def check(site: Site) -> Iterator[Finding]:
         yield from find_bad_times(SHOWN_HISTORY, schema, cycle, site.now, f"/cycles/{index}")
 
 
-def _broken(cycles: list[dict[str, Any]]) -> Iterator[Finding]:
+def _find_broken(cycles: list[dict[str, Any]]) -> Iterator[Finding]:
     """Yield cycles that break the schema. A missing schema_version and extra fields are allowed."""
     envelope = allow_unknown_fields(shapes.part(shapes.CYCLE))
     envelope["required"] = [name for name in envelope["required"] if name != "schema_version"]
@@ -60,7 +60,7 @@ def _broken(cycles: list[dict[str, Any]]) -> Iterator[Finding]:
 
 def _shared_ids(ids: Iterable[tuple[int, float]]) -> Iterator[Finding]:
     """Yield one finding for all repeated plan ids, because a merge of two branches with new plans may repeat many."""
-    shared = _repeated(ids)
+    shared = _find_repeated(ids)
     if shared:
         are = "1 plan id in several plans" if len(shared) == 1 else f"{len(shared)} plan ids in several plans"
         first = min(indexes[1] for indexes in shared.values())
@@ -69,12 +69,12 @@ def _shared_ids(ids: Iterable[tuple[int, float]]) -> Iterator[Finding]:
 
 
 def _repeated_times(times: Iterable[tuple[int, str]]) -> Iterator[Finding]:
-    for indexes in _repeated(times).values():
+    for indexes in _find_repeated(times).values():
         problem = f"has the same completed_at in {len(indexes)} cycles: {format_ids(indexes)}"
         yield Finding("repeated-time", SHOWN_HISTORY, problem, f"/cycles/{indexes[1]}/completed_at")
 
 
-def _repeated(values: Iterable[tuple[int, Value]]) -> dict[Value, list[int]]:
+def _find_repeated(values: Iterable[tuple[int, Value]]) -> dict[Value, list[int]]:
     """Return each repeated value with the indexes of its cycles."""
     places: defaultdict[Value, list[int]] = defaultdict(list)
     for index, value in values:

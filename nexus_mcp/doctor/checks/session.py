@@ -42,11 +42,11 @@ def check_references(site: Site) -> Iterator[Finding]:
     """Yield repeated ids, missing dependencies, dependency cycles, and tasks whose issue is not in an open plan."""
     plan, tasks = site.plan.value, site.tasks.value
     if plan is not None:
-        yield from _repeated(plan["issues"], PLAN, "/issues", "issue")
+        yield from _find_repeated(plan["issues"], PLAN, "/issues", "issue")
     if tasks is None:
         return
     rows = tasks["tasks"]
-    yield from _repeated(rows, TASKS, "/tasks", "task")
+    yield from _find_repeated(rows, TASKS, "/tasks", "task")
     yield from _dependencies(rows)
     if plan is not None:
         yield from _missing_issues(rows, {issue["id"] for issue in plan["issues"]})
@@ -54,7 +54,7 @@ def check_references(site: Site) -> Iterator[Finding]:
         yield from _without_plan(rows)
 
 
-def _repeated(rows: list[dict[str, Any]], file: str, pointer: str, what: str) -> Iterator[Finding]:
+def _find_repeated(rows: list[dict[str, Any]], file: str, pointer: str, what: str) -> Iterator[Finding]:
     count = Counter(row["id"] for row in rows)
     seen: set[float] = set()
     for index, row in enumerate(rows):

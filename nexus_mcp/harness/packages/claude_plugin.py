@@ -16,7 +16,7 @@ from nexus_mcp.harness.packages.definition import (
     PLUGIN_FOLDER,
     Order,
     Package,
-    generated,
+    generate,
     identity,
     in_plugin,
     json_file,
@@ -53,15 +53,15 @@ class ClaudePlugin:
     def files(self, order: Order) -> dict[str, bytes]:
         shipped = order.request.catalog
         mounts = texts.Mounts(shipped.maps[self.harness]["nexus_tools"], MOUNT + ANY)
-        request = order.request._replace(catalog=texts.mounted(shipped, self.harness, MOUNT), mount=MOUNT)
+        request = order.request._replace(catalog=texts.with_mount(shipped, self.harness, MOUNT), mount=MOUNT)
         plugin = {
             ".claude-plugin/plugin.json": json_file(identity()),
             ".mcp.json": server_file(request, self.harness),
             "hooks/hooks.json": json_file(
                 {"hooks": {name: [group] for name, group in claude_code.hook_groups(request, OF_A_PLUGIN).items()}}
             ),
-            **generated(claude_code.agent_rows(request, "agents")),
-            **generated(claude_code.skill_rows(request, "skills", (self.harness,), mounts)),
+            **generate(claude_code.agent_rows(request, "agents")),
+            **generate(claude_code.skill_rows(request, "skills", (self.harness,), mounts)),
             "README.md": _README.replace("{command}", request.command[0]).encode(),
         }
         return {".claude-plugin/marketplace.json": json_file(_marketplace()), **in_plugin(plugin)}

@@ -22,7 +22,7 @@ from nexus_mcp.harness.packages.definition import (
     PLUGIN_FOLDER,
     Order,
     Package,
-    generated,
+    generate,
     identity,
     in_plugin,
     json_file,
@@ -66,7 +66,7 @@ class CodexPlugin:
             "hooks/hooks.json": json_file(
                 {"hooks": {name: [group] for name, group in codex.hook_groups(request, OF_A_PLUGIN).items()}}
             ),
-            **generated(skill_rows(request, "skills", (self.harness,))),
+            **generate(skill_rows(request, "skills", (self.harness,))),
             "README.md": _README.replace("{command}", request.command[0]).encode(),
         }
         return {".agents/plugins/marketplace.json": json_file(_marketplace()), **in_plugin(plugin)}

@@ -79,7 +79,7 @@ def server_file(request: Request, harness: str) -> bytes:
     return json_file({"mcpServers": {SERVER_NAME: {"command": first, "args": rest}}})
 
 
-def generated(rows: Sequence[Row]) -> dict[str, bytes]:
+def generate(rows: Sequence[Row]) -> dict[str, bytes]:
     """Return path → bytes of the generated files among the rows; paths have `/`."""
     return {row.path.replace(os.sep, "/"): row.text.encode() for row in rows if isinstance(row, Whole)}
 

@@ -91,7 +91,7 @@ def _look(kind: Kind, path: str, shown: str, name: str) -> dict[str, str] | None
         raise InstallRefused([f"{shown} is read-only. Name another folder."])
     if not os.listdir(path):
         return {}
-    recorded = _recorded(kind, path, shown)
+    recorded = _read_record(kind, path, shown)
     if recorded[kind.noun] != name:
         there = printable(str(recorded[kind.noun]))[:40]
         raise InstallRefused([f"{shown} has the {kind.noun} {there}. Name another folder."])
@@ -107,7 +107,7 @@ def _edit(key: str, found: Mapping[str, str], recorded: Mapping[str, str]) -> st
     return "added" if key not in recorded else "edited by hand" if key in found else "deleted"
 
 
-def _recorded(kind: Kind, path: str, shown: str) -> dict[str, Any]:
+def _read_record(kind: Kind, path: str, shown: str) -> dict[str, Any]:
     """Return the record. Raise InstallRefused if it is missing, unreadable or malformed."""
     with suppress(OSError, ValueError, RecursionError):
         value: dict[str, Any] = json.loads(read_plain(os.path.join(path, kind.record), _LIMIT))
@@ -214,7 +214,7 @@ def _is_edited(path: str) -> bool:
     for kind in (PACKAGE, EXPORT):
         if found.pop(kind.record, None) is not None:
             with suppress(InstallRefused):
-                return bool(found != _recorded(kind, path, path)["files"])
+                return bool(found != _read_record(kind, path, path)["files"])
     return True
 
 

@@ -150,7 +150,7 @@ class Driver(Protocol):
         """
 
 
-def checked(output: Output) -> Output | None:
+def check_types(output: Output) -> Output | None:
     """Return the event with values of the right types, None for an event of an unknown kind.
 
     Other programs wrote the event, and an agent may print into the same stream: a malformed value must neither end the

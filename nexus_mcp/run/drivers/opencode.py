@@ -67,9 +67,9 @@ class OpenCode:
         words += ["-s", request.resume] if request.resume else []
         config = {**json_object(os.environ.get(_CONFIG, "").encode("utf-8", "surrogateescape"))}
         for document in (request.mount.server, request.mount.hooks):
-            config = _merged(config, document)
-        config = _merged(config, {"permission": {"edit": "deny" if request.read_only else "allow"}})
-        config = _merged(config, {"tools": dict.fromkeys(request.forbidden, False)})
+            config = _merge(config, document)
+        config = _merge(config, {"permission": {"edit": "deny" if request.read_only else "allow"}})
+        config = _merge(config, {"tools": dict.fromkeys(request.forbidden, False)})
         environ = {**request.environ, _CONFIG: json.dumps(config)}
         return Command(tuple(words), with_role(request).encode(), environ, dict(request.mount.files))
 
@@ -80,10 +80,10 @@ class OpenCode:
         return why_failed(code, stderr, not_logged_in=_NOT_LOGGED_IN, limited=_LIMITED)
 
 
-def _merged(below: Any, above: Any) -> Any:
+def _merge(below: Any, above: Any) -> Any:
     """Merge two configurations as OpenCode does: objects are merged, lists are joined, otherwise `above` wins."""
     if isinstance(below, dict) and isinstance(above, dict):
-        return {**below, **{name: _merged(below.get(name), value) for name, value in above.items()}}
+        return {**below, **{name: _merge(below.get(name), value) for name, value in above.items()}}
     if isinstance(below, list) and isinstance(above, list):
         return [*below, *above]
     return above

@@ -49,7 +49,7 @@ class TemplateDriver:
         prompt = with_role(request)
         has_file = any(PROMPT_FILE in word for word in template)
         values = {name: getattr(request, name) for name in _WORDS}
-        words = tuple(_filled(word, {**values, "prompt_file": path}) for word in template)
+        words = tuple(_fill(word, {**values, "prompt_file": path}) for word in template)
         files = {path: prompt} if has_file else {}
         return Command(words, b"" if has_file else prompt.encode(), request.environ, files)
 
@@ -69,7 +69,7 @@ class TemplateDriver:
         return "environment" if code in (126, 127) else None
 
 
-def _filled(word: str, values: dict[str, str]) -> str:
+def _fill(word: str, values: dict[str, str]) -> str:
     """Return the word with each `{name}` of the table replaced once; other braces stay."""
     return re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), word)
 

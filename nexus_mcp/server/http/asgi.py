@@ -19,7 +19,7 @@ from nexus_mcp.server.http.health import Health
 from nexus_mcp.server.http.limits import Room
 from nexus_mcp.server.http.metrics import page
 from nexus_mcp.server.http.oauth.resources import Metadata
-from nexus_mcp.server.http.refusal import Refusal, ended
+from nexus_mcp.server.http.refusal import Refusal, session_ended
 from nexus_mcp.server.http.writer import Writer
 from nexus_mcp.server.sdk.exchange import KEY, Exchange
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from nexus_mcp.server.http.callers import Session
-    from nexus_mcp.server.http.guard import Admitted
+    from nexus_mcp.server.http.guard import AdmittedRequest
     from nexus_mcp.server.http.mounts import Mount
     from nexus_mcp.server.http.service import Service
     from nexus_mcp.server.messages import Message
@@ -75,13 +75,13 @@ class HttpServer:
 
     async def _end_streams(self) -> None:
         asyncio.get_running_loop().call_later(_LOCK_WAIT_S, self._stop_waiting)
-        ending = [asyncio.ensure_future(mount.end_streams()) for mount in self._mounts.opened]
+        ending = [asyncio.ensure_future(mount.end_streams()) for mount in self._mounts.opened_mounts]
         if ending:
             await asyncio.wait(ending, timeout=_LAST_NEWS_S)
         self._callers.hang_up_streams()
 
     def _stop_waiting(self) -> None:
-        for mount in self._mounts.opened:
+        for mount in self._mounts.opened_mounts:
             mount.app.stop()
 
     async def refresh(self) -> None:
@@ -103,7 +103,7 @@ class HttpServer:
         """End the streams whose tokens have expired, and the sessions that were idle too long."""
         if self._oauth is not None:
             self._callers.hang_up_expired(self._oauth.now())
-        for session in self._callers.expired():
+        for session in self._callers.expired_sessions():
             await self._end_session(session)
 
     async def _leave(self, mount: Mount) -> None:
@@ -124,7 +124,7 @@ class HttpServer:
         await send({"type": "lifespan.startup.complete"})
         await receive()
         ticking.cancel()
-        await asyncio.gather(*(mount.stop() for mount in self._mounts.opened))
+        await asyncio.gather(*(mount.stop() for mount in self._mounts.opened_mounts))
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _tick(self) -> None:
@@ -185,7 +185,7 @@ class HttpServer:
                 self._callers.requests.discard(request)
                 body.release()
             if request.hang_up.is_set() and not writer.status:
-                raise ended()
+                raise session_ended()
             await writer.finish()
         except Refusal as refusal:
             client = self._proxies.client(scope, headers)
@@ -200,7 +200,7 @@ class HttpServer:
         scope: Scope,
         receive: Receive,
         writer: Writer,
-        admitted: Admitted,
+        admitted: AdmittedRequest,
         message: Message | None,
         *,
         request: Request,
@@ -245,7 +245,7 @@ class HttpServer:
         return task
 
 
-def _may_open(admitted: Admitted, message: Message | None) -> bool:
+def _may_open(admitted: AdmittedRequest, message: Message | None) -> bool:
     """Return whether a request may open a session."""
     is_initialize = message is not None and message.method == "initialize"
     return is_initialize and admitted.session is None and not admitted.is_modern

@@ -69,7 +69,7 @@ class Body:
         except TimeoutError:
             raise Refusal(HTTPStatus.REQUEST_TIMEOUT, "The request took too long to arrive.", _CLOSE) from None
         if is_whole and sum(map(self.data.count, b"[{,:")) > _FEW_MARKS:
-            self.marks = await parsed(_count_marks, bytes(self.data))
+            self.marks = await parse_body(_count_marks, bytes(self.data))
             self._take(min(self.marks, MOST_MARKS) * _MARK_BYTES)
         return is_whole
 
@@ -103,7 +103,7 @@ class Body:
         return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text, _CLOSE)
 
 
-async def parsed(parse: Callable[[bytes], Parsed], data: bytes) -> Parsed:
+async def parse_body(parse: Callable[[bytes], Parsed], data: bytes) -> Parsed:
     """Return `parse(data)`. A thread parses a large body, so that other requests need not wait for seconds."""
     if len(data) <= _AT_ONCE:
         return parse(data)

@@ -171,7 +171,7 @@ class Callers:
         session.mount.note_session(self._now() - session.began)
         return True
 
-    def expired(self) -> list[Session]:
+    def expired_sessions(self) -> list[Session]:
         """Return the sessions that had no request during the idle time."""
         oldest = self._now() - self._idle_s
         return [one for one in self._sessions.values() if not one.requests and one.used <= oldest]

@@ -10,11 +10,11 @@ from starlette.datastructures import Headers
 
 from nexus_mcp.server.faults import INVALID_REQUEST, PARSE_ERROR, Fault
 from nexus_mcp.server.http.address import MCP, project_in, project_of
-from nexus_mcp.server.http.body import MOST_MARKS, parsed
+from nexus_mcp.server.http.body import MOST_MARKS, parse_body
 from nexus_mcp.server.http.callers import Unreadable
 from nexus_mcp.server.http.limits import share
 from nexus_mcp.server.http.oauth.access import Challenges, check_access, is_access_token
-from nexus_mcp.server.http.refusal import Refusal, ended, of_fault
+from nexus_mcp.server.http.refusal import Refusal, of_fault, session_ended
 from nexus_mcp.server.messages import parse
 from nexus_mcp.server.methods import HANDSHAKE_VERSIONS
 
@@ -36,7 +36,7 @@ _STANDALONE_ID = "_GET_stream"
 """The id under which the SDK keeps the GET stream of a session: a request with this id would replace the stream."""
 
 
-class Admitted(NamedTuple):
+class AdmittedRequest(NamedTuple):
     """A request that passed the checks of its head. `session` is None for a request without a session."""
 
     token: Token
@@ -80,7 +80,7 @@ class Guard:
         if is_bearer and self._oauth is not None and is_access_token(text):
             found = await check_access(self._oauth, self._challenges, text, project)
         elif not is_bearer or len(text) > _LONGEST_TOKEN:
-            challenge = self._challenges.unauthorized(project)
+            challenge = self._challenges.challenge(project)
             raise Refusal(HTTPStatus.UNAUTHORIZED, "Send your token: Authorization: Bearer TOKEN", challenge)
         else:
             found = self._find(text, project)
@@ -99,11 +99,11 @@ class Guard:
         except Unreadable:
             raise Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "The server cannot read its tokens now.") from None
         if found is None:
-            challenge = self._challenges.unauthorized(project, "invalid_token")
+            challenge = self._challenges.challenge(project, "invalid_token")
             raise Refusal(HTTPStatus.UNAUTHORIZED, "This token is not valid.", challenge)
         return found
 
-    async def check_place(self, scope: Scope, headers: Headers, token: Token) -> Admitted:
+    async def check_place(self, scope: Scope, headers: Headers, token: Token) -> AdmittedRequest:
         """Return the project and the session that the request is for. Unknown and forbidden projects get the
         same response.
         """
@@ -112,11 +112,11 @@ class Guard:
         is_modern = bool(versions) and versions[0] not in HANDSHAKE_VERSIONS
         ids = headers.getlist(SESSION)
         if is_modern or not self._has_sessions:
-            return Admitted(token, mount, None, headers, is_modern)
+            return AdmittedRequest(token, mount, None, headers, is_modern)
         session = self._callers.session(ids[0], token, mount) if len(ids) == 1 else None
         if ids and session is None:
             raise of_fault(HTTPStatus.NOT_FOUND, Fault(INVALID_REQUEST, "Session not found"))
-        return Admitted(token, mount, session, headers, is_modern)
+        return AdmittedRequest(token, mount, session, headers, is_modern)
 
     async def find_mount(self, path: str, token: Token, ending: str = MCP) -> Mount:
         """Return the project in a path with this ending, if the token is for it."""
@@ -134,11 +134,11 @@ class Guard:
     def check_still(self, request: Request, mount: Mount) -> None:
         """Check that the server has ended neither the request nor `mount` since the request was admitted."""
         if request.hang_up.is_set():
-            raise ended()
+            raise session_ended()
         if mount.has_ended:
             raise _no_project()
 
-    def check_without_body(self, admitted: Admitted, method: str) -> None:
+    def check_without_body(self, admitted: AdmittedRequest, method: str) -> None:
         """Check a request other than POST: a stream, the end of a session, or a wrong method."""
         if admitted.is_modern:
             return
@@ -149,18 +149,18 @@ class Guard:
         if method == "GET" and "read" not in admitted.token.rights:
             raise self._forbidden("read", admitted.mount.name)
 
-    async def check_body(self, admitted: Admitted, body: Body) -> Message | None:
+    async def check_body(self, admitted: AdmittedRequest, body: Body) -> Message | None:
         """Return the message of a POST; None for a response or a malformed notification, which the SDK judges."""
         if body.marks > MOST_MARKS:
             text = f"Invalid Request: more than {MOST_MARKS} opening brackets, commas and colons"
             raise of_fault(HTTPStatus.BAD_REQUEST, Fault(INVALID_REQUEST, text))
         try:
-            message = await parsed(parse, bytes(body.data))
+            message = await parse_body(parse, bytes(body.data))
         except Fault as fault:
             raise of_fault(HTTPStatus.BAD_REQUEST, fault) from None
         if message is None and not body.data.strip():
             raise of_fault(HTTPStatus.BAD_REQUEST, Fault(PARSE_ERROR, "Parse error: the body is empty"))
-        needed = "" if message is None else self._rights.needed(message)
+        needed = "" if message is None else self._rights.needed_right(message)
         if needed and needed not in admitted.token.rights:
             raise self._forbidden(needed, admitted.mount.name, message)
         if self._has_sessions and not admitted.is_modern:
@@ -171,7 +171,7 @@ class Guard:
         fault = Fault(INVALID_REQUEST, f"This token lacks the right to {right}", message.id if message else None)
         return of_fault(HTTPStatus.FORBIDDEN, fault, self._challenges.forbidden(project, right))
 
-    def _check_session(self, admitted: Admitted, message: Message | None) -> None:
+    def _check_session(self, admitted: AdmittedRequest, message: Message | None) -> None:
         """Check that a POST of a handshake revision may begin a session, or is in a session that has no open request
         with the same id.
         """

@@ -35,7 +35,7 @@ class Handshakes:
 
     def __call__(self, **parts: Any) -> asyncio.Protocol:
         """Return the protocol of a connection whose handshake has not begun. `parts` are uvicorn's arguments."""
-        return _Accepted(self, self._protocol(**parts))
+        return _AcceptedConnection(self, self._protocol(**parts))
 
     def begin(self, transport: asyncio.Transport, protocol: Protocol) -> None:
         """Begin the handshake of a connection. Drop a connection beyond the limit: without TLS it gets no response."""
@@ -72,7 +72,7 @@ class Handshakes:
         early.pass_on(protocol)
 
 
-class _Accepted(asyncio.Protocol):
+class _AcceptedConnection(asyncio.Protocol):
     """The protocol of a connection until its handshake begins."""
 
     def __init__(self, handshakes: Handshakes, protocol: Protocol) -> None:

@@ -60,4 +60,4 @@ class Health:
         """Return whether all project folders exist and the stores in use answer."""
         if not all(os.path.isdir(root) for root in self._mounts.roots):
             return False
-        return all([await mount.answers() for mount in self._mounts.opened])
+        return all([await mount.answers() for mount in self._mounts.opened_mounts])

@@ -22,7 +22,7 @@ from nexus_mcp.lifecycle.guard import answer_event, answer_failure
 from nexus_mcp.lifecycle.host import BLOCK, GATES, Host
 from nexus_mcp.lifecycle.nexus_files import LONGEST_PATH
 from nexus_mcp.server.http.address import HOOK
-from nexus_mcp.server.http.body import parsed
+from nexus_mcp.server.http.body import parse_body
 from nexus_mcp.server.http.refusal import Refusal
 from nexus_mcp.server.http.tokens import WRITE
 from nexus_mcp.store.codec import SESSION_DEPTH, compact, decode, without_surrogates
@@ -63,7 +63,7 @@ async def answer(
     guard.check_right(token, WRITE, mount.name)
     if not await body.read(headers, receive):
         return
-    event = await parsed(lambda data: _Event(data, mount.app.workspace, token.name), bytes(body.data))
+    event = await parse_body(lambda data: _Event(data, mount.app.workspace, token.name), bytes(body.data))
     began = time.perf_counter()
     await mount.turns.begin()
     try:
@@ -90,7 +90,7 @@ class _Event:
         try:
             harness_id = check_harness_id(value.get("harness_id") or workspace.harness_id)
         except NexusError:
-            raise _malformed() from None
+            raise _malformed_event() from None
         self.workspace = Workspace(workspace.root, harness_id, workspace.state_root, mount)
         self.host = _host(value.get("host", {}), _client(value.get("client"), workspace.root), actor)
         self.failure = value.get("failure")
@@ -106,11 +106,11 @@ class _Event:
 
 def _object(data: bytes) -> dict[str, Any]:
     if sum(map(data.count, b"[{,:")) > _MARKS:
-        raise _malformed()
+        raise _malformed_event()
     try:
         value = decode(data, "event", _DEPTH)
     except NexusError:
-        raise _malformed() from None
+        raise _malformed_event() from None
     _check(isinstance(value, dict))
     found: dict[str, Any] = value
     return found
@@ -141,8 +141,8 @@ def _is_failure(value: Any) -> bool:
 
 def _check(is_valid: bool) -> None:  # noqa: FBT001 - a condition reads best as the only argument
     if not is_valid:
-        raise _malformed()
+        raise _malformed_event()
 
 
-def _malformed() -> Refusal:
+def _malformed_event() -> Refusal:
     return Refusal(HTTPStatus.BAD_REQUEST, "This is no event of a hook.")

@@ -101,7 +101,7 @@ class Room:
         self._held: dict[str, int] = {}
 
     @property
-    def left(self) -> int:
+    def free_bytes(self) -> int:
         """Return the number of free bytes."""
         return self._left
 

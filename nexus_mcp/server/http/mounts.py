@@ -49,9 +49,9 @@ class RequestTurns(Turns):
         """
         exchange = exchange_of(context)
         if not answer.holds_receipt:
-            answer.delivered()
+            answer.confirm_delivery()
         elif exchange is None or exchange.is_closed:
-            answer.undelivered()
+            answer.drop_delivery()
         else:
             exchange.answers.append(answer)
         self.give_up()
@@ -64,7 +64,7 @@ class RequestTurns(Turns):
         await self.begin()
         try:
             for answer in answers:
-                await anyio.to_thread.run_sync(answer.delivered if delivered else answer.undelivered)
+                await anyio.to_thread.run_sync(answer.confirm_delivery if delivered else answer.drop_delivery)
         finally:
             self.give_up()
 
@@ -269,7 +269,7 @@ class Mounts:
         return list(self._paths.values())
 
     @property
-    def opened(self) -> list[Mount]:
+    def opened_mounts(self) -> list[Mount]:
         """Return the projects that were called so far and are still served."""
         return list(self._mounts.values())
 

@@ -34,7 +34,7 @@ class Refusal(Exception):
         return Response(text.encode("utf-8", "replace"), self.status, self.headers, "application/json")
 
 
-class Denied(Exception):
+class TokenDenied(Exception):
     """An access token that is refused. `text` says why; `kind` is a word for the check that failed.
 
     It is "scope" if the token has none of our scopes, "clock" if a wrong clock can be the reason, and "" if no
@@ -51,7 +51,7 @@ class Unavailable(Exception):
     """The keys of the issuer are not available now, so none of its tokens is accepted."""
 
 
-def ended() -> Refusal:
+def session_ended() -> Refusal:
     """Return the refusal of a request that the server ends itself, for example because its token was revoked."""
     return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "The server has ended this request.")
 

@@ -53,7 +53,7 @@ class Rights:
             return isinstance(name, str) and self._tools.get(name) == READ
         return message.method in ENDING
 
-    def needed(self, message: Message) -> str:
+    def needed_right(self, message: Message) -> str:
         """Return the right that a message needs, "" if none. Unknown tools need none: the SDK server refuses them."""
         if message.method == "tools/call":
             name = (message.params or {}).get("name")

@@ -139,7 +139,7 @@ def add(path: str, name: str, projects: tuple[str, ...] | None, rights: Iterable
             next_step="A project is named as in its address: /p/NAME/mcp.",
         )
     text = generate()
-    with _locked(path):
+    with _lock(path):
         tokens = load(path)
         if any(token.name == name for token in tokens):
             raise UsageError(
@@ -154,7 +154,7 @@ def add(path: str, name: str, projects: tuple[str, ...] | None, rights: Iterable
 
 def revoke(path: str, name: str) -> None:
     """Remove a token from the file. Raise UsageError if the file has no token with this name."""
-    with _locked(path):
+    with _lock(path):
         tokens = load(path)
         left = [token for token in tokens if token.name != name]
         if len(left) == len(tokens):
@@ -264,7 +264,7 @@ def _sync_folder(folder: str) -> None:
 
 
 @contextmanager
-def _locked(path: str) -> Iterator[None]:
+def _lock(path: str) -> Iterator[None]:
     """Hold the lock of the file in the block, so that no concurrent change is lost. Raise NexusError."""
     try:
         os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)

@@ -10,7 +10,7 @@ from functools import partial
 from nexus_mcp import log
 from nexus_mcp.catalog.placeholders import suggestion
 from nexus_mcp.errors import NexusError
-from nexus_mcp.quoting import quoted, quoted_name
+from nexus_mcp.quoting import quote, quoted_name
 from nexus_mcp.server.faults import INTERNAL_ERROR, INVALID_PARAMS, Fault
 from nexus_mcp.server.paging import page
 from nexus_mcp.server.prompts import actions, skills
@@ -60,7 +60,7 @@ def get(ctx: ReadContext, name: str, values: dict[str, str]) -> dict[str, Any]:
     unknown = [argument for argument in values if argument not in known]
     assigned = prompt.assign_arguments(values)
     missing = [one.name for one in prompt.arguments if one.required and one.name not in assigned]
-    faults = [f"{quoted(argument, 100)} is no argument; the arguments are {', '.join(known)}" for argument in unknown]
+    faults = [f"{quote(argument, 100)} is no argument; the arguments are {', '.join(known)}" for argument in unknown]
     faults += [f"{argument} is required" for argument in missing]
     if faults:
         raise Fault(INVALID_PARAMS, f"Prompt {name}: {'; '.join(faults)}")

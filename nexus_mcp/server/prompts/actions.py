@@ -11,10 +11,10 @@ from nexus_mcp.errors import PathRefused
 from nexus_mcp.knowledge.index import SUFFIX
 from nexus_mcp.knowledge.notes import check_name, split_name
 from nexus_mcp.program import command
-from nexus_mcp.quoting import fenced, quoted
+from nexus_mcp.quoting import fence, quote
 from nexus_mcp.schemas import search
 from nexus_mcp.server.prompts.definition import Argument, Prompt, Wrong, own_words
-from nexus_mcp.server.prompts.templates import typed, typed_words, without_expansions
+from nexus_mcp.server.prompts.templates import fence_typed, typed_words, without_expansions
 from nexus_mcp.server.resources import notes as resources_notes
 from nexus_mcp.server.resources.catalogued import render_text
 from nexus_mcp.state import plan as plans
@@ -115,10 +115,10 @@ def memory_template(ctx: ReadContext, values: dict[str, str]) -> str:
     act, gc = (without_expansions(command(name)) for name in ("act", "memory gc"))
     reading = (
         f"Keep the user's text below in this project's notes. `{act}` does it safely: give it this message, without "
-        f"the fence:\n\n{typed(f'[m] {_line(values)}')}\n\nIf you cannot run it, or if the text itself has a tag in "
-        f"brackets, write the text into a file of `.nexus/memory/` yourself. {_NOTE} Then tell the user which file has "
-        "the text. If the first word ends in .md, it names the note: put a colon after it in that message. If the text "
-        f"is `{GC}` alone, keep nothing: `{gc}` lists the notes that could go; propose them to the user. If there is "
+        f"the fence:\n\n{fence_typed(f'[m] {_line(values)}')}\n\nIf you cannot run it, or if the text itself has a tag "
+        f"in brackets, write the text into a file of `.nexus/memory/` yourself. {_NOTE} Then tell the user which file "
+        "has the text. If the first word ends in .md, it names the note: put a colon after it in that message. If the "
+        f"text is `{GC}` alone, keep nothing: `{gc}` lists the notes that could go; propose them to the user. If there is "
         "no text, keep nothing and {{action:ask_user}}."
     )
     return f"{render_text(ctx, reading)}\n\n{typed_words(_WORDS, values)}"
@@ -148,11 +148,11 @@ def _keep_instruction(ctx: ReadContext, arguments: Arguments, wanted: tuple[str,
     """Return the instruction to keep a text; `wanted` is (tag, variant, text), `form` says how to write the file."""
     tag, variant, text = wanted
     would = outcome(ctx, tag, variant, text)["would"]
-    place = quoted(f".nexus/{would['path']}", LONGEST)
+    place = quote(f".nexus/{would['path']}", LONGEST)
     if would["result"] == "unchanged" and not arguments.is_cut:
         return f"The user wants the text below kept in this project's notes. It is already in {place}; say so."
     if would["result"] == "would_extend":
-        near = bullet_list([quoted(f".nexus/{path}", LONGEST) for path in [would["path"], *would["similar"]]])
+        near = bullet_list([quote(f".nexus/{path}", LONGEST) for path in [would["path"], *would["similar"]]])
         return render_text(
             ctx,
             "The user wants the text below kept in this project's notes. It seems to belong to an existing note, so "
@@ -178,14 +178,14 @@ def _method(ctx: ReadContext, arguments: Arguments, wanted: tuple[str, str, str]
         )
     full = ", with the user's words in full" if arguments.is_cut else ""
     return (
-        f"`{command('act')}` does it safely: give it this message{full}, without the fence:\n\n{fenced(message)}\n\n"
+        f"`{command('act')}` does it safely: give it this message{full}, without the fence:\n\n{fence(message)}\n\n"
         "If you cannot run it, write the text into that file yourself."
     )
 
 
 def _clean_up(would: dict[str, Any]) -> str:
     proposals = [
-        f"{quoted('.nexus/' + one['path'], LONGEST)}: {', '.join(one['reasons'])}"
+        f"{quote('.nexus/' + one['path'], LONGEST)}: {', '.join(one['reasons'])}"
         for one in [*would.get("deletes", []), *would["proposals"]]
     ]
     if not proposals:
@@ -245,7 +245,7 @@ def _nothing_recorded(advice: str) -> str:
 
 
 def _record(ctx: ReadContext, which: str, found: dict[str, Any]) -> str:
-    pending = [f"{row['id']}: {quoted(row['title'], LONGEST)}" for row in found["would"]["pending"]]
+    pending = [f"{row['id']}: {quote(row['title'], LONGEST)}" for row in found["would"]["pending"]]
     return (
         f"Record a decision of the user with `{ctx.prefix}plan_decide`, in the user's words; add no reasons of your "
         f"own. {which} Then say what remains to be decided.{_after(found['advice'])}\n\n"
@@ -255,7 +255,7 @@ def _record(ctx: ReadContext, which: str, found: dict[str, Any]) -> str:
 
 def _which(ctx: ReadContext, issue: str, pending: list[dict[str, Any]]) -> str:
     """Return the sentence that names the pending issue with this id, or says why it is none. Raise NexusError."""
-    shown = quoted(issue, 40)
+    shown = quote(issue, 40)
     if issue in [str(row["id"]) for row in pending]:
         return f"It is the decision on issue {shown}."
     plan = ctx.store.plan()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nexus_mcp.quoting import fenced, inert
+from nexus_mcp.quoting import fence, inert
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,4 +128,4 @@ def own_words(title: str, text: str) -> str:
     Claude Code also shows the typed command to the model; the command has the full text.
     """
     note = "The typed command, if it is shown, has all words of the user; the text above may have only the first ones."
-    return f"{title}\n\n{fenced(text)}\n\n({note})"
+    return f"{title}\n\n{fence(text)}\n\n({note})"

@@ -6,7 +6,7 @@ from functools import partial
 
 from nexus_mcp.briefing.progress import progress_lines
 from nexus_mcp.errors import NexusError
-from nexus_mcp.quoting import quoted
+from nexus_mcp.quoting import quote
 from nexus_mcp.server.prompts.actions import outcome
 from nexus_mcp.server.prompts.definition import Argument, Arguments, Prompt, own_words
 from nexus_mcp.server.prompts.templates import typed_words, without_expansions
@@ -97,7 +97,7 @@ def _template(
 
 def _only(ctx: ReadContext, task: str) -> str:
     """Return the instruction to carry out only this task; if there is no such task, the instruction to wait."""
-    shown = quoted(task, 40)
+    shown = quote(task, 40)
     only = f"Carry out only the task with the id {shown}"
     try:
         current = ctx.store.tasks()

@@ -25,10 +25,10 @@ def is_template(names: Sequence[str], values: dict[str, str]) -> bool:
 
 def typed_words(title: str, values: dict[str, str]) -> str:
     """Return a section with a title, the placeholders for the words of the user, and a note about an empty block."""
-    return f"{title}\n\n{typed(' '.join(values.values()))}\n\n({_NOTHING})"
+    return f"{title}\n\n{fence_typed(' '.join(values.values()))}\n\n({_NOTHING})"
 
 
-def typed(text: str) -> str:
+def fence_typed(text: str) -> str:
     """Return `text`, which has placeholders, in a fenced block."""
     return f"{FENCE}\n{text}\n{FENCE}"
 

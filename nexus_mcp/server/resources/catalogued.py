@@ -45,7 +45,7 @@ def harness_chapter(ctx: ReadContext) -> str:
 def make_resource(kind: str, title: str, description: str, priority: float) -> Resource:
     """Return the resource kind for the "agents" or "skills" of the catalog."""
 
-    def known(ctx: ReadContext) -> dict[str, dict[str, Any]]:
+    def known_entries(ctx: ReadContext) -> dict[str, dict[str, Any]]:
         catalog = ctx.catalog()
         entries = catalog.agents if kind == "agents" else catalog.skills
         return {name: entry for name, entry in entries.items() if has_text(entry)}
@@ -57,7 +57,7 @@ def make_resource(kind: str, title: str, description: str, priority: float) -> R
             raise Missing(str(error)) from None
 
     def entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
-        for name, entry in sorted(known(ctx).items()):
+        for name, entry in sorted(known_entries(ctx).items()):
             if after is None or name > after:
                 yield Entry(name, {"id": name}, title=entry["name"], size=_size(ctx, name))
 
@@ -68,7 +68,7 @@ def make_resource(kind: str, title: str, description: str, priority: float) -> R
             return None
 
     def words(ctx: ReadContext, _: str) -> Iterable[str]:
-        return sorted(known(ctx))
+        return sorted(known_entries(ctx))
 
     return Resource(
         f"nexus://{kind}/{{id}}",

@@ -65,7 +65,7 @@ class Template:
         if self.variable:
             if not rest or ("/" in rest and not self._with_slashes):
                 return None
-            values[self.variable] = _decoded(rest)
+            values[self.variable] = _decode(rest)
         elif rest:
             return None
         if mark and not self.query:
@@ -74,10 +74,10 @@ class Template:
             name, equals, value = part.partition("=")
             if not equals or name not in self.query or name in values:
                 raise BadUri(f"its query may have {' and '.join(self.query)}, each once and with a value")
-            values[name] = _decoded(value.replace("+", " "))  # HTML forms encode a blank as +, URI templates as %20
+            values[name] = _decode(value.replace("+", " "))  # HTML forms encode a blank as +, URI templates as %20
         return values
 
-    def filled(self, values: Mapping[str, str]) -> str:
+    def fill(self, values: Mapping[str, str]) -> str:
         """Return the URI for these values; parameters without a value are left out. Raise UnicodeEncodeError."""
         safe = "/" if self._with_slashes else ""
         path = self._prefix + (quote(values[self.variable], safe=safe) if self.variable else "") + self._suffix
@@ -85,7 +85,7 @@ class Template:
         return f"{path}?{query}" if query else path
 
 
-def _decoded(text: str) -> str:
+def _decode(text: str) -> str:
     try:
         return unquote_to_bytes(text).decode()
     except UnicodeError:
@@ -108,7 +108,7 @@ class Missing(Exception):
         self.detail = detail
 
 
-class Refused(Exception):
+class ResourceRefused(Exception):
     """The URI is invalid, independent of the files; the text is the reason."""
 
 
@@ -201,10 +201,10 @@ class Resource:
     """One kind of resource.
 
     `uri` is a URI or the text of a Template. `mime_type` is the type of all its resources, None if their types differ.
-    `audience` and `priority` are MCP's annotations. `check(values)` raises Refused for values that are never valid.
-    `read(ctx, values)` runs after `check`, returns the contents, and raises Missing, NexusError, and UnicodeEncodeError
-    for a name that no file can have. `entries(ctx, after)` yields the listed resources in a fixed order: those after
-    the key `after`, or all if it is None.
+    `audience` and `priority` are MCP's annotations. `check(values)` raises ResourceRefused for values that are never
+    valid. `read(ctx, values)` runs after `check`, returns the contents, and raises Missing, NexusError, and
+    UnicodeEncodeError for a name that no file can have. `entries(ctx, after)` yields the listed resources in a fixed
+    order: those after the key `after`, or all if it is None.
     `watched(values)` returns the paths below .nexus on which the content depends, as Poller.add takes them.
     `words(ctx, variable)` returns the known values of a variable, for completion.
     """
@@ -255,16 +255,16 @@ def size_of(read: Callable[[], list[Content]]) -> int | None:
 
 
 def check_name(name: str) -> list[str]:
-    """Return the segments of a file name. Raise Refused for an unsafe name."""
+    """Return the segments of a file name. Raise ResourceRefused for an unsafe name."""
     try:
         return artifact_name.segments(name, atomic.PREFIX)
     except PathRefused as error:
-        raise Refused(f"the name {error.problem}") from None
+        raise ResourceRefused(f"the name {error.problem}") from None
 
 
 def is_safe(name: str) -> bool:
     """Return whether `check_name` accepts the name."""
-    with suppress(Refused):
+    with suppress(ResourceRefused):
         return bool(check_name(name))
     return False
 

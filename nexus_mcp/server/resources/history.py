@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nexus_mcp.server.resources.definition import JSON, Content, Missing, Refused, Resource, as_json
+from nexus_mcp.server.resources.definition import JSON, Content, Missing, Resource, ResourceRefused, as_json
 from nexus_mcp.server.resources.session import file_entries
 from nexus_mcp.store.codec import compact
 from nexus_mcp.tools import history_search
@@ -35,7 +35,7 @@ def _arguments(values: Values) -> dict[str, Any]:
 def _count(text: str) -> int:
     digits = text.lstrip("0")
     if not (digits.isascii() and digits.isdigit()):
-        raise Refused("last_n is a whole number from 1 on")
+        raise ResourceRefused("last_n is a whole number from 1 on")
     return int(digits) if len(digits) <= _MOST_DIGITS else 10**_MOST_DIGITS
 
 

@@ -14,8 +14,8 @@ from nexus_mcp.server.resources.definition import (
     Content,
     Entry,
     Missing,
-    Refused,
     Resource,
+    ResourceRefused,
     as_json,
     check_name,
     info,
@@ -107,7 +107,7 @@ def _size(folder: Folder, name: str) -> int | None:
 def _check(values: Values) -> None:
     name = values["name"]
     if len(check_name(name)) > 1 or not name.endswith(SUFFIX):
-        raise Refused(f"a note is called name{SUFFIX}")
+        raise ResourceRefused(f"a note is called name{SUFFIX}")
 
 
 def _text(data: bytes, file: str) -> str:

@@ -10,7 +10,7 @@ from nexus_mcp.quoting import inert
 from nexus_mcp.server.faults import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, Fault, check_cursor
 from nexus_mcp.server.paging import page
 from nexus_mcp.server.resources import RESOURCES
-from nexus_mcp.server.resources.definition import BadUri, Missing, Refused
+from nexus_mcp.server.resources.definition import BadUri, Missing, ResourceRefused
 from nexus_mcp.state.times import stamp
 
 TYPE_CHECKING = False
@@ -43,15 +43,15 @@ def templates(cursor: str | None) -> dict[str, Any]:
 def _entries(resource: Resource, ctx: ReadContext, after: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         for entry in resource.entries(ctx, after):
-            yield entry.key, _shown(resource, entry)
+            yield entry.key, _describe(resource, entry)
     except NexusError as error:
         log.warning(f"{resource.template.text} is not listed: {error}")
 
 
-def _shown(resource: Resource, entry: Entry) -> dict[str, Any]:
+def _describe(resource: Resource, entry: Entry) -> dict[str, Any]:
     name = entry.name or (f"{resource.name}/{entry.key}" if entry.key else resource.name)
     shown: dict[str, Any] = {
-        "uri": resource.template.filled(entry.values),
+        "uri": resource.template.fill(entry.values),
         "name": inert(name),
         "title": inert(entry.title or resource.title),
         "description": inert(entry.description) or resource.description,
@@ -105,7 +105,7 @@ def resolve(uri: str, *, modern: bool) -> tuple[Resource, Values]:
             if values is not None:
                 resource.check(values)
                 return resource, values
-        except (BadUri, Refused) as error:
+        except (BadUri, ResourceRefused) as error:
             raise Fault(INVALID_PARAMS, f"Not a usable URI: {error}.", data={"uri": uri}) from None
     raise _missing(uri, "", modern=modern)
 

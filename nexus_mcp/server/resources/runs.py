@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from nexus_mcp.program import command
-from nexus_mcp.server.resources.definition import JSON, Entry, Missing, Refused, Resource, as_json, info
+from nexus_mcp.server.resources.definition import JSON, Entry, Missing, Resource, ResourceRefused, as_json, info
 from nexus_mcp.store.poller import EACH
 from nexus_mcp.store.run_files import RUNS, STATUS, is_run_id, read_status, run_ids
 
@@ -26,7 +26,7 @@ def _ids(ctx: ReadContext) -> list[str]:
 
 def _check(values: Values) -> None:
     if not is_run_id(values[_ID]):
-        raise Refused("the id of a run looks like run-2026-01-31T10-00-00-000Z")
+        raise ResourceRefused("the id of a run looks like run-2026-01-31T10-00-00-000Z")
 
 
 def read(ctx: ReadContext, values: Values) -> list[Content]:

@@ -29,7 +29,7 @@ _LONGEST_NAME = 64
 _LONGEST_DESCRIPTION = 1024
 
 
-def known(ctx: ReadContext) -> Iterator[str]:
+def skill_ids(ctx: ReadContext) -> Iterator[str]:
     """Yield the ids of the skills, sorted. Leave out skills without a readable text, and skills that the Agent Skills
     format does not allow.
     """
@@ -85,7 +85,7 @@ def _read(ctx: ReadContext, values: Values) -> list[Content]:
 
 
 def _entries(ctx: ReadContext, after: str | None) -> Iterator[Entry]:
-    for name in known(ctx):
+    for name in skill_ids(ctx):
         if after is None or name > after:
             skill = ctx.catalog().skill(name)
             yield Entry(
@@ -106,7 +106,7 @@ def _size(ctx: ReadContext, name: str) -> int | None:
 
 
 def _words(ctx: ReadContext, _: str) -> Iterable[str]:
-    return known(ctx)
+    return skill_ids(ctx)
 
 
 SKILL_FILES = Resource(

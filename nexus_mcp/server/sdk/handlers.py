@@ -84,7 +84,7 @@ class Turns:
             self.settle(id, delivered=True)
 
     def settle(self, id: Id, *, delivered: bool) -> None:
-        """Report to the answer of a response whether the response was written (`delivered`), and end its turn.
+        """Report to the answer of a response whether the response was written (`confirm_delivery`), and end its turn.
 
         Ids of other requests are ignored.
         """
@@ -95,9 +95,9 @@ class Turns:
         if not answers:
             del self._unwritten[id]
         if delivered:
-            answer.delivered()
+            answer.confirm_delivery()
         else:
-            answer.undelivered()
+            answer.drop_delivery()
         self._turn.release()
 
     def end(self) -> None:
@@ -223,7 +223,7 @@ class _Tools:
             raise MCPError(types.INTERNAL_ERROR, "Internal server error") from None
         except BaseException:
             for answer in answers:
-                answer.undelivered()
+                answer.drop_delivery()
             raise
         return answers[0]
 

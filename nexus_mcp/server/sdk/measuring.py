@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Context = ServerRequestContext[Any]
 
-    class Observed(Protocol):
+    class Observable(Protocol):
         """An object that reports its waits to observers."""
 
         observers: tuple[Observer, ...]
@@ -124,7 +124,7 @@ def _parent(params: Mapping[str, Any]) -> dict[str, str] | None:
     return found
 
 
-def observe(server: Server[Any], app: App, turns: Observed, observers: tuple[Observer, ...]) -> None:
+def observe(server: Server[Any], app: App, turns: Observable, observers: tuple[Observer, ...]) -> None:
     """Report the requests and waits of a server to the observers.
 
     The SDK's own middleware is removed in any case: it makes spans for a global tracer, which the server does not set.
@@ -133,8 +133,8 @@ def observe(server: Server[Any], app: App, turns: Observed, observers: tuple[Obs
     turns.observers = observers
     if observers:
 
-        def waited(seconds: float, is_taken: bool) -> None:  # noqa: FBT001 - called by the store
+        def report_wait(seconds: float, is_taken: bool) -> None:  # noqa: FBT001 - called by the store
             for observer in observers:
                 observer.lock_waited(seconds, is_taken=is_taken)
 
-        app.observe_waits(waited)
+        app.observe_waits(report_wait)

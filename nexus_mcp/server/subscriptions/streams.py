@@ -13,7 +13,7 @@ from nexus_mcp.server.call_queue import correlation_key
 from nexus_mcp.server.faults import INTERNAL_ERROR, INVALID_PARAMS, Fault, id_in_use
 from nexus_mcp.server.methods import META
 from nexus_mcp.server.resources import requests
-from nexus_mcp.server.resources.definition import Refused, check_name
+from nexus_mcp.server.resources.definition import ResourceRefused, check_name
 from nexus_mcp.store.poller import EACH, NAMES, PAUSE, Poller
 
 TYPE_CHECKING = False
@@ -56,7 +56,7 @@ def of_uri(uri: str) -> tuple[str, ...]:
     try:
         for path in paths:
             check_name(path.rstrip("/"))
-    except Refused as error:
+    except ResourceRefused as error:
         raise Fault(INVALID_PARAMS, f"Not a usable URI: {error}.", data={"uri": uri}) from None
     return paths
 

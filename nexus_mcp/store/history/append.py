@@ -68,7 +68,7 @@ class Growth:
         """Return whether the file with the history's name still is the copied one. Raise OSError, NexusError."""
         read, nexus = self._archive.index.identity, self._archive.nexus
         assert nexus is not None
-        found = _seen(nexus)
+        found = _stat(nexus)
         return found is None if read is None else found is not None and identity.of(found) == read
 
     def prepare(self) -> str:
@@ -84,14 +84,14 @@ class Growth:
         """
         nexus = self._archive.nexus
         assert nexus is not None
-        copied = Copied(self._archive.index.identity, self._archive.index.tail)
+        copied = CopiedOriginal(self._archive.index.identity, self._archive.index.tail)
         Replacement(nexus, NAME, copied).install(temporary, (self.size, self._tail))
-        # `installed` looks at the file before the sync, which may take long. If a program writes to the file before
+        # `add_to_index` looks at the file before the sync, which may take long. If a program writes to the file before
         # that look, and sets the time of the file back, only a change near the end of the file is detected.
-        self.installed()
+        self.add_to_index()
         atomic.confirm(nexus)
 
-    def installed(self) -> None:
+    def add_to_index(self) -> None:
         """Add the cycle to the index after the file was installed. Never raises: without the cycle in the index the
         next call reads the file again.
         """
@@ -146,7 +146,7 @@ class Growth:
         self._archive.put(index)
 
 
-class Copied(Original):
+class CopiedOriginal(Original):
     """The copied history: too large for memory, so it is recognized by its times and its end."""
 
     __slots__ = ("_read", "_tail")
@@ -182,7 +182,7 @@ class Copied(Original):
         """Return None: later writes in place to the replaced file are not detected."""
 
 
-def _seen(nexus: Folder) -> os.stat_result | None:
+def _stat(nexus: Folder) -> os.stat_result | None:
     try:
         fd = nexus.open(NAME, os.O_RDONLY)
     except FileNotFoundError:

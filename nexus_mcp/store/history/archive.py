@@ -99,9 +99,9 @@ class Archive:
         try:
             found = _CYCLES.element(atomic.read_range(self.fd, *self.index.span(number)).decode(), 0, first=True)
         except (OSError, ValueError, RecursionError) as error:
-            raise self.changed() from error
+            raise self.changed_error() from error
         if found is None or not isinstance(found[0], dict):
-            raise self.changed()
+            raise self.changed_error()
         return found[0]
 
     def free_time(self, now: str) -> str:
@@ -158,7 +158,7 @@ class Archive:
         self._memory.index = index
         return self.cache is not None and self.cache.save(index)
 
-    def changed(self) -> StorageError:
+    def changed_error(self) -> StorageError:
         """Forget the index, and return the error for a file that differs from it, although its identity is the same."""
         self._memory.index = None
         if self.cache is not None:
@@ -172,7 +172,7 @@ class Archive:
 
     def _open(self) -> None:
         for _ in range(_TRIES):
-            self.fd = None if self.nexus is None else _opened(self.nexus)
+            self.fd = None if self.nexus is None else _open_history(self.nexus)
             if self.fd is None:
                 self.index = Index()
                 self.index.opening, self.index.closing = EMPTY.index("[") + 1, EMPTY.index("]")
@@ -196,7 +196,7 @@ def look(memory: Memory, at: Callable[[Archive], Found], nexus: Folder | None, s
         return at(archive)
 
 
-def _opened(nexus: Folder) -> int | None:
+def _open_history(nexus: Folder) -> int | None:
     """Return a descriptor of history.json, None if absent. Raise OSError, PathRefused, StateError, StorageError."""
     try:
         fd = nexus.open(NAME, os.O_RDONLY)
@@ -226,10 +226,10 @@ def search(archive: Archive, query: str, memory: Memory) -> list[int]:
     try:
         if archive.index.closing < history_index.CACHE_FROM_BYTES:
             return _short(archive, wanted, memory)
-        found = _stored(archive, wanted, memory)
-        return found + _unstored(archive, wanted)
+        found = _search_stored(archive, wanted, memory)
+        return found + _search_unstored(archive, wanted)
     except (OSError, ValueError, RecursionError) as error:
-        raise archive.changed() from error
+        raise archive.changed_error() from error
 
 
 def _short(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
@@ -241,7 +241,7 @@ def _short(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
     return [number for number, line in enumerate(lines) if wanted in line]
 
 
-def _stored(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
+def _search_stored(archive: Archive, wanted: bytes, memory: Memory) -> list[int]:
     """Return the numbers of the cycles whose text is in the cache and matches. If the texts are corrupt, `archive` gets
     an index without texts.
     """
@@ -276,7 +276,7 @@ def _catch_up(archive: Archive) -> bool:
     return True
 
 
-def _unstored(archive: Archive, wanted: bytes) -> list[int]:
+def _search_unstored(archive: Archive, wanted: bytes) -> list[int]:
     """Return the numbers of the matching cycles among those without a text in the cache. The texts of these cycles are
     made now, and cached if possible.
     """

@@ -62,7 +62,7 @@ class Cache:
     def load(self) -> Index | None:
         """Return the index in the cache, which may be of another history; None if there is no usable index."""
         try:
-            folder = self._opened(make=False)
+            folder = self._open_folder(make=False)
             return None if folder is None else _load(folder)
         except UNUSABLE:
             return None
@@ -70,7 +70,7 @@ class Cache:
     def save(self, index: Index) -> bool:
         """Replace the index in the cache by `index`, and remove unused files if possible; return False on an error."""
         try:
-            folder = self._opened(make=True)
+            folder = self._open_folder(make=True)
             if folder is not None:
                 _save(folder, index, self._copy)
                 _sweep(folder, index.texts)
@@ -82,7 +82,7 @@ class Cache:
     def forget(self) -> None:
         """Remove the index, because it turned out not to match the history. Never raises."""
         with suppress(*UNUSABLE):
-            folder = self._opened(make=False)
+            folder = self._open_folder(make=False)
             if folder is not None:
                 folder.unlink(NAME)
 
@@ -90,7 +90,7 @@ class Cache:
         """Return a descriptor of the file of texts `name`. Raise OSError, NexusError; ValueError for a file that has
         hard links, is no plain file, or can be read by more users than the history.
         """
-        folder = self._opened(make=False)
+        folder = self._open_folder(make=False)
         if folder is None or not history_index.is_name(name):
             raise FileNotFoundError(2, "there is no such file of texts")
         fd = _plain(folder, name, flags)
@@ -102,7 +102,7 @@ class Cache:
 
     def new_texts(self) -> tuple[str, int] | None:
         """Return (name, descriptor) of a new file of texts, None on Windows. Raise OSError, NexusError."""
-        folder = self._opened(make=True) if fcntl is not None else None
+        folder = self._open_folder(make=True) if fcntl is not None else None
         if folder is None:
             return None
         name = history_index.name_of(os.urandom(8).hex())
@@ -114,7 +114,7 @@ class Cache:
             with suppress(OSError):
                 self._folder.unlink(name)
 
-    def _opened(self, *, make: bool) -> Folder | None:
+    def _open_folder(self, *, make: bool) -> Folder | None:
         if self._folder is None:
             self._folder = self._state.make(FOLDER)[0] if make else self._state.child(FOLDER)
         return self._folder

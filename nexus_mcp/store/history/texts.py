@@ -40,7 +40,7 @@ def normalize(text: str) -> str:
     """
     import re
 
-    return _escaped(re.sub(r'"(?:[^"\\]++|\\.)*+"|[ \t\r\n]+', _token, text), text)
+    return _escape_surrogates(re.sub(r'"(?:[^"\\]++|\\.)*+"|[ \t\r\n]+', _token, text), text)
 
 
 def normalize_parsed(value: object, text: str, *, floats: bool) -> str:
@@ -48,7 +48,7 @@ def normalize_parsed(value: object, text: str, *, floats: bool) -> str:
 
     A float or a minus zero can be written in many ways. For everything else this is ten times faster.
     """
-    return normalize(text) if floats or _has_minus_zero(text) else _escaped(compact(value), text)
+    return normalize(text) if floats or _has_minus_zero(text) else _escape_surrogates(compact(value), text)
 
 
 def lower(text: str) -> bytes:
@@ -78,7 +78,7 @@ def _has_minus_zero(text: str) -> bool:
     return re.search(r"[\s:\[,]-0[\s,\]}]", text) is not None
 
 
-def _escaped(compacted: str, text: str) -> str:
+def _escape_surrogates(compacted: str, text: str) -> str:
     """Return `compacted` with its lone surrogates, which were escapes in the JSON `text`, as escapes again."""
     if "\\ud" not in text and "\\uD" not in text:
         return compacted
@@ -120,12 +120,12 @@ def lines(fd: int, index: Index, first: int) -> Iterator[bytes]:
 def _liner(*, quick: bool) -> Callable[[bytes], bytes]:
     floats: list[str] = []
 
-    def counted(text: str) -> float:
+    def count(text: str) -> float:
         floats.append(text)
         return float(text)
 
     # No strict parse is needed: each cycle was checked when it was added to the index.
-    decode = json.JSONDecoder(parse_float=counted).decode
+    decode = json.JSONDecoder(parse_float=count).decode
 
     def line(data: bytes) -> bytes:
         text = data.decode()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from nexus_mcp.errors import NexusError
 from nexus_mcp.program import command
-from nexus_mcp.quoting import quoted, quoted_name
+from nexus_mcp.quoting import quote, quoted_name
 from nexus_mcp.state import plan as plans
 from nexus_mcp.state import shapes
 from nexus_mcp.state.oplog import By
@@ -157,7 +157,7 @@ def _result(issue: dict[str, Any], text: str) -> str:
 
 def _advice(issue: dict[str, Any], text: str, tasks: dict[str, Any] | None) -> str:
     """Return the warnings about recording the text: a replaced decision, a finished cycle."""
-    old = quoted(str(issue.get("decision", "")), _LONGEST)
+    old = quote(str(issue.get("decision", "")), _LONGEST)
     is_new = _result(issue, text) == "replaced"
     replaced = f"It replaces the decision {old}; {command('undo')} restores the old one." if is_new else ""
     return " ".join(filter(None, (replaced, _warning(tasks))))
@@ -173,7 +173,7 @@ def _rest(plan: dict[str, Any]) -> str:
     pending = plans.pending(plan)
     if not pending:
         return _NEXT
-    shown = join_first(pending, _MOST_SHOWN, lambda one: f"issue {one['id']} {quoted(one['title'], _LONGEST)}")
+    shown = join_first(pending, _MOST_SHOWN, lambda one: f"issue {one['id']} {quote(one['title'], _LONGEST)}")
     return f"Pending: {shown}."
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 
 from nexus_mcp.knowledge import cleanup, notes
 from nexus_mcp.program import command
-from nexus_mcp.quoting import quoted
+from nexus_mcp.quoting import quote
 from nexus_mcp.state import times
 from nexus_mcp.tags import config
 from nexus_mcp.tags.actions.definition import Action
@@ -70,7 +70,7 @@ def clean(ctx: ActionContext, *, apply: bool) -> dict[str, Any]:
         from nexus_mcp.tags.actions.notes_git import Deletion
 
         prepared = Deletion(folder, chosen, ctx.store.deadline)
-    with notes.locked(ctx.store, KIND) as (_, folder, held):
+    with notes.lock_folder(ctx.store, KIND) as (_, folder, held):
         names, left, trouble = prepared.carry_out(folder, held)
     restore_commands = {name: prepared.restore[name] for name in names}
     rest = Candidates([one for one in found.proposed if one.path not in restore_commands], [])
@@ -93,7 +93,7 @@ def _result(
     shown = found.proposed[:MOST_SHOWN]
     advice = [f"{command(_APPLY)} deletes these notes in a git commit; each can be restored."] if shown else []
     if changed:
-        names = ", ".join(quoted(name, _LONGEST) for name in changed)
+        names = ", ".join(quote(name, _LONGEST) for name in changed)
         advice.insert(0, f"Not deleted, because they were changed, or cannot be removed now: {names}.")
     if trouble:
         advice.insert(0, trouble)
@@ -116,7 +116,7 @@ def _preview_result(found: Candidates) -> dict[str, Any]:
     sure = found.certain[:MOST]
     names = {one.path for one in sure}
     rest = _result(Candidates([one for one in found.proposed if one.path not in names], []), {})
-    notes = join_first(sure, _NAMED, lambda one: quoted(f"{KIND}/{one.path}", _LONGEST))
+    notes = join_first(sure, _NAMED, lambda one: quote(f"{KIND}/{one.path}", _LONGEST))
     advice = (
         f"Because of delete_unasked in .nexus/config.yml, [m:gc] and {command('memory gc')} delete these notes at "
         f"once, in a git commit: {notes}."

@@ -15,7 +15,7 @@ from nexus_mcp.knowledge import index, merge, notes
 from nexus_mcp.knowledge.index import SUFFIX
 from nexus_mcp.knowledge.merge import WIDE, words
 from nexus_mcp.knowledge.scan import Scan
-from nexus_mcp.quoting import quoted, quoted_name
+from nexus_mcp.quoting import quote, quoted_name
 from nexus_mcp.tags.actions.definition import Action, split_tag_line
 
 TYPE_CHECKING = False
@@ -63,7 +63,7 @@ def run(ctx: ActionContext, _: str, text: str) -> dict[str, Any]:
         placement = _refresh_and_place(ctx, nexus, text)
     if not placement.name:
         return _choice(placement)
-    with notes.locked(ctx.store, KIND) as (_nexus, folder, held):
+    with notes.lock_folder(ctx.store, KIND) as (_nexus, folder, held):
         if _scan(ctx).refresh(folder):  # another process may have created such a note meanwhile
             placement = _place(ctx, folder, text)
         if not placement.name:
@@ -111,7 +111,7 @@ def _place(ctx: ActionContext, folder: Folder | None, text: str) -> Placement:
 def _result(result: str, placement: Placement) -> dict[str, Any]:
     advice = ""
     if placement.similar and placement.is_new:
-        listed = ", ".join(quoted(path, _LONGEST) for path in placement.similar)
+        listed = ", ".join(quote(path, _LONGEST) for path in placement.similar)
         advice = f"Similar notes: {listed}. If they say the same, keep one of them."
     path = f"{KIND}/{placement.name}"
     return {"result": result, "path": path, "similar": placement.similar, "next_step": advice}
@@ -120,9 +120,9 @@ def _result(result: str, placement: Placement) -> dict[str, Any]:
 def _choice(placement: Placement) -> dict[str, Any]:
     best = _name(placement.similar[0])
     advice = (
-        f"The text belongs to {quoted(placement.similar[0], _LONGEST)}, so no new note is begun. To add it there, "
-        f"write {quoted(f'[m] {best}:', _LONGEST)} and the text; for a note of its own, "
-        f"{quoted(f'[m] {placement.own}:', _LONGEST)} and the text."
+        f"The text belongs to {quote(placement.similar[0], _LONGEST)}, so no new note is begun. To add it there, "
+        f"write {quote(f'[m] {best}:', _LONGEST)} and the text; for a note of its own, "
+        f"{quote(f'[m] {placement.own}:', _LONGEST)} and the text."
     )
     return {
         "result": "would_extend",
@@ -150,7 +150,7 @@ def preview_rule(ctx: ActionContext, variant: str, text: str) -> dict[str, Any]:
 
 def run_rule(ctx: ActionContext, variant: str, text: str) -> dict[str, Any]:
     name, tags, stored = _parse_rule(ctx, variant, text)
-    with notes.locked(ctx.store, RULES) as (_, folder, held):
+    with notes.lock_folder(ctx.store, RULES) as (_, folder, held):
         return _rule_result(notes.put(folder, name, stored, tags, held), name)
 
 

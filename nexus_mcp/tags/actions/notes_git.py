@@ -19,8 +19,8 @@ from contextlib import suppress
 from nexus_mcp.errors import UNCHANGED, NexusError
 from nexus_mcp.knowledge.notes import LIMIT
 from nexus_mcp.merging.repository import SECONDS, run_git
-from nexus_mcp.quoting import quoted
-from nexus_mcp.store.atomic import Unsynced
+from nexus_mcp.quoting import quote
+from nexus_mcp.store.atomic import SyncFailed
 from nexus_mcp.store.replacement import Replacement, read
 from nexus_mcp.wording import join_first
 
@@ -113,21 +113,21 @@ class Deletion:
         left: list[str] = []
         for name, data in self.contents.items():
             # Editors do not take the lock. A file that is saved at this moment stays; for git it is a new file.
-            (gone if _removed(folder, name, data) else left).append(name)
+            (gone if _remove(folder, name, data) else left).append(name)
         # No reader sees the notes any more. A power cut may restore one, which git then shows.
         with suppress(OSError):
             folder.sync()
         return gone, left, self.git.unstage(list(self.contents))
 
 
-def _removed(folder: Folder, name: str, data: bytes | None) -> bool:
+def _remove(folder: Folder, name: str, data: bytes | None) -> bool:
     """Remove the note if it still holds `data`; return whether it was removed."""
     try:
         original = read(folder, name, LIMIT)
         if not original.is_there or original.content() != data:
             return False
         Replacement(folder, name, original).install("", None)
-    except (OSError, NexusError, Unsynced):
+    except (OSError, NexusError, SyncFailed):
         return False
     return True
 
@@ -160,7 +160,7 @@ class Git:
         found, _, inside = os.fsdecode(answer).rstrip("\n").rpartition("\n")
         if code or inside != "true":
             problem = "The notes are in no git repository, so deleted notes could not be restored"
-            why = quoted(complaint, 3 * _LONGEST) if complaint else "no working tree"
+            why = quote(complaint, 3 * _LONGEST) if complaint else "no working tree"
             raise NexusError(f"{problem} ({why})", effect=UNCHANGED, next_step=_BY_HAND)
         self._lock = os.path.join(found, "index.lock")
         self.prefix = os.fsdecode(self._require("rev-parse", "--show-prefix")).removesuffix("\n")
@@ -274,17 +274,17 @@ class Git:
         if not code:
             return ""
         advice = f"at the top of the repository {_shell_command('reset -q -- ', self.prefix)} removes them from it"
-        return f"Git's index still has the deleted notes ({quoted(complaint, 3 * _LONGEST)}): {advice}."
+        return f"Git's index still has the deleted notes ({quote(complaint, 3 * _LONGEST)}): {advice}."
 
     def _ask(self, *words: str, data: bytes = b"", index: str = "", least: float = 0.0) -> tuple[int, bytes, str]:
-        seconds = max(least, self._patience.left(SECONDS))
+        seconds = max(least, self._patience.seconds_left(SECONDS))
         return run_git(self._folder, *words, data=data, index=index, seconds=seconds)
 
     def _require(self, *words: str, data: bytes = b"", index: str = "", least: float = 0.0) -> bytes:
         code, answer, complaint = self._ask(*words, data=data, index=index, least=least)
         if code:
             raise NexusError(
-                f"git {words[0]} failed: {quoted(complaint, 3 * _LONGEST)}",
+                f"git {words[0]} failed: {quote(complaint, 3 * _LONGEST)}",
                 effect=UNCHANGED,
                 next_step="Check that git can commit here, and that no other git is running, then call again.",
             )
@@ -346,8 +346,8 @@ def check_readable(ask: Ask, objects: Mapping[str, str], contents: Mapping[str, 
             if at < 0:  # git's output ends at a corrupt object, so the notes after it are unknown
                 break
     if unreadable:
-        reason = f" ({quoted(why, 3 * _LONGEST)})" if why else ""
-        raise _refused("cannot be read from git's object store", unreadable, FETCH, reason)
+        reason = f" ({quote(why, 3 * _LONGEST)})" if why else ""
+        raise _refuse("cannot be read from git's object store", unreadable, FETCH, reason)
 
 
 def check_unchanged(ask: Ask, contents: Mapping[str, bytes | None]) -> None:
@@ -356,7 +356,7 @@ def check_unchanged(ask: Ask, contents: Mapping[str, bytes | None]) -> None:
     """
     code, answer, complaint = ask("config", "--null", "--get-regexp", r"^filter\.")
     if code > 1:  # exit code 1: no such setting
-        raise NexusError(f"git config failed: {quoted(complaint, 3 * _LONGEST)}", effect=UNCHANGED, next_step=_BY_HAND)
+        raise NexusError(f"git config failed: {quote(complaint, 3 * _LONGEST)}", effect=UNCHANGED, next_step=_BY_HAND)
     keys = [entry.partition(b"\n")[0].decode("utf-8", "surrogateescape") for entry in answer.split(b"\0")]
     drivers = {key[len("filter.") :].rpartition(".")[0] for key in keys if key.rpartition(".")[2] in _DRIVER}
     rewritten: dict[str, str] = {}
@@ -371,7 +371,7 @@ def check_unchanged(ask: Ask, contents: Mapping[str, bytes | None]) -> None:
     if rewritten:
         listed = ", ".join(dict.fromkeys(rewritten.values()))
         reason = f" (attribute {listed} in .gitattributes)"
-        raise _refused("are rewritten by git when it checks them out", list(rewritten), _BY_HAND, reason)
+        raise _refuse("are rewritten by git when it checks them out", list(rewritten), _BY_HAND, reason)
 
 
 def _attributes(ask: Ask, source: tuple[str, ...], names: list[str]) -> Iterator[tuple[str, str, str]]:
@@ -380,7 +380,7 @@ def _attributes(ask: Ask, source: tuple[str, ...], names: list[str]) -> Iterator
     fields = answer.split(b"\0")[:-1]
     if code or len(fields) != 3 * len(names) * len(_REWRITING):
         raise NexusError(
-            f"git check-attr failed: {quoted(complaint, 3 * _LONGEST)}", effect=UNCHANGED, next_step=_BY_HAND
+            f"git check-attr failed: {quote(complaint, 3 * _LONGEST)}", effect=UNCHANGED, next_step=_BY_HAND
         )
     # Assign the values by position, because git returns the names in its own spelling.
     for number, name in enumerate(names):
@@ -424,9 +424,9 @@ def _next_blob(answer: bytes, at: int) -> tuple[bytes | None, int]:
 
 
 def _name(name: str) -> str:
-    return quoted(name, _LONGEST)
+    return quote(name, _LONGEST)
 
 
-def _refused(problem: str, names: list[str], next_step: str, reason: str) -> NexusError:
+def _refuse(problem: str, names: list[str], next_step: str, reason: str) -> NexusError:
     text = f"Some of the notes {problem}, and could not be restored: {join_first(names, _NAMED, _name)}{reason}"
     return NexusError(text, effect=UNCHANGED, next_step=next_step)

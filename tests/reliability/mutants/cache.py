@@ -94,7 +94,7 @@ def _grown_too_early() -> tuple[Any, str, Any]:
             growth._made = os.fstat(fd)
             growth._tail = identity.tail(fd, growth._made.st_size)
             os.close(fd)
-            growth.installed()
+            growth.add_to_index()
         real(nexus, state, cycle, growth, made)
 
     return journal, "_apply_cycle", apply

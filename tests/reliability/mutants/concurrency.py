@@ -44,7 +44,7 @@ def _recovers_unlocked() -> tuple[Any, str, Any]:
         journal.roll_forward(nexus, state)
         yield
 
-    return Access, "_completed", completed
+    return Access, "_complete", completed
 
 
 def _stale_read() -> tuple[Any, str, Any]:
@@ -68,7 +68,7 @@ def _answer_first() -> tuple[Any, str, Any]:
             self._app = App(Workspace(copy))
             real(self, job)
         self._app = app
-        app.call(job.call.name, job.call.arguments).delivered()
+        app.call(job.call.name, job.call.arguments).confirm_delivery()
 
     return CallQueue, "_serve", serve
 
@@ -78,14 +78,14 @@ def _answer_forgotten() -> tuple[Any, str, Any]:
 
     def held(*arguments: Any) -> close_receipt.Receipt:
         receipt = real(*arguments)
-        receipt.delivered()
+        receipt.confirm_delivery()
         return receipt
 
     return close_receipt, "lock_receipt", held
 
 
 def _answer_kept() -> tuple[Any, str, Any]:
-    return close_receipt.Receipt, "delivered", close_receipt.Receipt.undelivered
+    return close_receipt.Receipt, "delivered", close_receipt.Receipt.drop_delivery
 
 
 def _redone() -> tuple[Any, str, Any]:

@@ -26,13 +26,13 @@ def _unconfirmed_folder() -> tuple[Any, str, Any]:
 
 
 def _unconfirmed_beginning() -> tuple[Any, str, Any]:
-    real = access.Locked.begin
+    real = access.WriterLock.begin
 
-    def begin(self: access.Locked) -> bool:
+    def begin(self: access.WriterLock) -> bool:
         self.held.orderly = self.held.orderly or not self.held.created
         return real(self)
 
-    return access.Locked, "begin", begin
+    return access.WriterLock, "begin", begin
 
 
 def _unconfirmed_removal() -> tuple[Any, str, Any]:

@@ -47,5 +47,5 @@ def content(answer: Answer, tool: str) -> Any:
 def called(root: Path, tool: str, /, **arguments: Any) -> Any:
     """Call the tool in a new simulated process, deliver the response, and return its content. Raise Failed."""
     answer = Caller(root).call(tool, arguments)
-    answer.delivered()
+    answer.confirm_delivery()
     return content(answer, tool)

@@ -20,7 +20,7 @@ import psutil
 from nexus_mcp.catalog.load import load
 from nexus_mcp.errors import NexusError
 from nexus_mcp.run import events as ev
-from nexus_mcp.run.begin import begun
+from nexus_mcp.run.begin import open_run
 from nexus_mcp.run.execute import Front, execute
 from nexus_mcp.run.run_folder import RunBusy
 from nexus_mcp.run.setup import Options
@@ -122,7 +122,7 @@ def _run(ground: Ground, listen: Callable[[ev.AnyEvent], object] = lambda _: Non
 
 async def _work(ground: Ground, listen: Callable[[ev.AnyEvent], object]) -> str:
     workspace = Workspace(str(ground.root))
-    opened = begun(
+    opened = open_run(
         workspace=workspace,
         store=Store(workspace),
         config=ground.config(jobs=2, review={"do": ["tester"]}),

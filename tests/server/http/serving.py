@@ -202,7 +202,7 @@ async def serving(
         yield client
     finally:
         await client.close()
-        for mount in service.mounts.opened:
+        for mount in service.mounts.opened_mounts:
             await mount.stop()
 
 

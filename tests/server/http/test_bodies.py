@@ -35,7 +35,7 @@ def test_body_beyond_the_limit_is_refused_declared_or_not(tmp_path: Path) -> Non
         for more in ({}, {"content_length": str(most + 1)}, {"content_length": "9" * 400}, {"content_length": "x"}):
             reply = await client.request("POST", "/mcp", b" " * (most + 1), **headers_of(message), **more)
             assert reply.status == 413
-        assert client.app._room.left == client.service.limits.bodies
+        assert client.app._room.free_bytes == client.service.limits.bodies
 
     run(tmp_path, work)
 
@@ -45,7 +45,7 @@ def test_no_token_gets_all_the_room_for_bodies() -> None:
     room = Room(100)
     assert (room.take("a", 50), room.take("a", 1), room.take("b", 50), room.take("c", 1)) == (True, False, True, False)
     room.give_back("a", 50)
-    assert (room.left, room.take("c", 50)) == (50, True)
+    assert (room.free_bytes, room.take("c", 50)) == (50, True)
 
 
 @pytest.mark.parametrize(("path", "name"), [("/mcp", "parse"), ("/hook", "_Event")])
@@ -109,7 +109,7 @@ def test_many_values_take_room() -> None:
         assert {str(reply) for reply in replies if reply is not True} == {"503 Too many requests arrive at once."}
         for one in bodies:
             one.release()
-        assert room.left == Limits().bodies
+        assert room.free_bytes == Limits().bodies
 
     asyncio.run(work())
 
@@ -123,10 +123,10 @@ def test_large_bodies_are_parsed_one_after_the_other() -> None:
         may_end.wait()
 
     async def work() -> None:
-        parsing = [asyncio.ensure_future(body.parsed(parse, bytes(1 << 17))) for _ in range(5)]
+        parsing = [asyncio.ensure_future(body.parse_body(parse, bytes(1 << 17))) for _ in range(5)]
         while not started:
             await asyncio.sleep(0)
-        small = await body.parsed(len, b"[]")
+        small = await body.parse_body(len, b"[]")
         assert (len(started), small) == (1, 2)
         may_end.set()
         await asyncio.gather(*parsing)

@@ -296,7 +296,7 @@ def test_project_that_ends_while_the_body_arrives_is_unknown(tmp_path: Path, end
 
     async def work(client: Client) -> None:
         async def end() -> None:
-            mounts = client.service.mounts.opened
+            mounts = client.service.mounts.opened_mounts
             (tmp_path / "projects.txt").write_text(f"api={tmp_path / 'api'}\n")
             await client.app.refresh()
             await mounts[0].stop()
@@ -418,7 +418,7 @@ def test_project_whose_notifications_hang_is_left(tmp_path: Path, monkeypatch: p
 
     async def work(client: Client) -> None:
         await client.modern(modern(1, "tools/list"), "/p/shop/mcp")
-        (mount,) = client.service.mounts.opened
+        (mount,) = client.service.mounts.opened_mounts
         (tmp_path / "projects.txt").write_text(f"api={tmp_path / 'api'}\n")
         await client.app.refresh()
         async with asyncio.timeout(LIMIT_S):

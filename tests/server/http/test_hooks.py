@@ -152,7 +152,7 @@ def test_decision_by_a_tag_has_the_name_of_the_token(tmp_path: Path) -> None:
             mount = await client.service.mounts.find("")
             assert mount is not None
             arguments = {"topic": "T", "issues": ["Which?"], "research_summary": "R"}
-            mount.app.call("plan_start", arguments).delivered()
+            mount.app.call("plan_start", arguments).confirm_delivery()
             await send(client, event("user_message", {"prompt": "[d] The first."}))
         log = (tmp_path / "project/.nexus/state/oplog.jsonl").read_text().splitlines()
         assert json.loads(log[-1])["actor"] == "laptop"
@@ -262,7 +262,7 @@ def test_events_that_wait_for_their_turn_keep_their_room(tmp_path: Path) -> None
     async def served() -> None:
         async with serving(tmp_path, limits=Limits(bodies=3 * size)) as client:
             assert (await send(client, value)).status == 200
-            (mount,) = client.service.mounts.opened
+            (mount,) = client.service.mounts.opened_mounts
             await mount.turns.begin()
             waiting = client.begin("POST", PATH, value)
             late = await send(client, value)

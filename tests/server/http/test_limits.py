@@ -56,9 +56,9 @@ def test_idle_session_ends(tmp_path: Path) -> None:
         await client.legacy(initialize())
         stream = client.begin("GET", mcp_session_id=client.session)
         await stream.until(lambda reply: reply.status == 200)
-        assert client.service.callers.expired() == []
+        assert client.service.callers.expired_sessions() == []
         await stream.leave()
-        (session,) = client.service.callers.expired()
+        (session,) = client.service.callers.expired_sessions()
         await client.app._end_session(session)
         assert (await client.legacy(call(1, "task_list"))).status == 404
 
@@ -70,7 +70,7 @@ def test_session_of_a_project_that_has_ended_is_forgotten(tmp_path: Path) -> Non
 
     async def work(client: Client) -> None:
         await client.legacy(initialize())
-        await client.service.mounts.opened[0].stop()
+        await client.service.mounts.opened_mounts[0].stop()
         await client.app.end_expired()
         assert not client.service.callers.sessions
 
@@ -123,7 +123,7 @@ def test_id_of_an_open_request_is_refused(tmp_path: Path) -> None:
 
     async def work(client: Client) -> None:
         await client.legacy(initialize())
-        (mount,) = client.service.mounts.opened
+        (mount,) = client.service.mounts.opened_mounts
         await mount.turns.begin()
         first = client.begin("POST", "/mcp", call(7, "task_list"), mcp_session_id=client.session)
         await first.until(lambda reply: reply.status == 200)
@@ -142,7 +142,7 @@ def test_closing_the_stream_cancels_a_modern_call_before_it_runs(tmp_path: Path)
     async def work(client: Client) -> None:
         add = modern(1, "tools/call", name="task_add", arguments={"title": "T", "context": "C"})
         await client.modern(modern(0, "tools/list"))
-        (mount,) = client.service.mounts.opened
+        (mount,) = client.service.mounts.opened_mounts
         await mount.turns.begin()
         first = client.begin("POST", "/mcp", add, **headers_of(add))
         await asyncio.sleep(0)
@@ -159,7 +159,7 @@ def test_closing_the_stream_cancels_no_legacy_call(tmp_path: Path) -> None:
 
     async def work(client: Client) -> None:
         await client.legacy(initialize())
-        (mount,) = client.service.mounts.opened
+        (mount,) = client.service.mounts.opened_mounts
         await mount.turns.begin()
         add = call(1, "task_add", title="T", context="C")
         first = client.begin("POST", "/mcp", add, mcp_session_id=client.session)
@@ -180,7 +180,7 @@ def test_close_without_a_reader_is_answered_to_the_retry(tmp_path: Path) -> None
     async def work(client: Client) -> None:
         await client.legacy(initialize())
         await client.legacy(call(1, "task_add", title="T", context="C"))
-        (mount,) = client.service.mounts.opened
+        (mount,) = client.service.mounts.opened_mounts
         await mount.turns.begin()
         first = client.begin("POST", "/mcp", call(2, "task_close"), mcp_session_id=client.session)
         await first.until(lambda reply: reply.status == 200)
@@ -257,7 +257,7 @@ def test_readiness_that_takes_long_keeps_its_turn(tmp_path: Path, monkeypatch: p
 
     async def work(client: Client) -> None:
         await client.modern(modern(1, "tools/list"))
-        (mount,) = client.service.mounts.opened
+        (mount,) = client.service.mounts.opened_mounts
         try:
             assert (await client.request("GET", "/readyz", authorization=None)).status == 503
             assert mount.turns._turn.value == 0

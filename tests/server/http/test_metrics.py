@@ -91,7 +91,7 @@ def test_stored_answer_of_a_close_closes_no_second_cycle(tmp_path: Path) -> None
         (mount,) = [await client.service.mounts.find("")]
         assert mount is not None
         lost = mount.app.call("task_close", {})  # its response is not written
-        lost.undelivered()
+        lost.drop_delivery()
         first = await call(client, "task_close")
         assert first["result"]["structuredContent"] == lost.result["structuredContent"]
         await call(client, "task_close")
@@ -217,7 +217,7 @@ def test_project_with_a_new_folder_has_series_at_once(tmp_path: Path, monkeypatc
             async def meanwhile(*_: str) -> None:
                 await call(client, "task_list", "/p/shop/mcp")
 
-            monkeypatch.setattr(client.service.mounts.opened[0], "end_session", meanwhile)
+            monkeypatch.setattr(client.service.mounts.opened_mounts[0], "end_session", meanwhile)
             await client.app.refresh()
             found = await scrape(client)
             assert "shop" in {dict(labels).get("project") for _, labels in found}
@@ -257,7 +257,7 @@ def test_waits_for_the_lock_are_counted(tmp_path: Path, monkeypatch: pytest.Monk
         fd = os.open(tmp_path / "project" / ".nexus" / "state" / "lock", os.O_RDWR)
         fcntl.flock(fd, fcntl.LOCK_EX)
         waiting = [asyncio.ensure_future(call(client, "task_add", title="T", context="C")) for _ in range(2)]
-        (mount,) = client.service.mounts.opened
+        (mount,) = client.service.mounts.opened_mounts
         seen = asyncio.Event()
         loop = asyncio.get_running_loop()
         monkeypatch.setattr(

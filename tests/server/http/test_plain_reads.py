@@ -32,7 +32,7 @@ def test_read_that_waits_is_refused_when_its_token_is_revoked(tmp_path: Path) ->
     async def work(client: Client) -> None:
         assert (await client.modern(READ)).status == 200
         client.token = make_token(tmp_path, "laptop")
-        (mount,) = client.service.mounts.opened
+        (mount,) = client.service.mounts.opened_mounts
         await mount.turns.begin()
         reply = client.begin("POST", "/mcp", READ, **headers_of(READ))
         await until(lambda: client.service.callers.requests)

@@ -123,7 +123,7 @@ def test_client_that_leaves_ends_its_notifications(tmp_path: Path) -> None:
             await reply.until(lambda one: len(reports(one)) > 1)
             leaving = asyncio.ensure_future(reply.leave())
         await leaving
-        (mount,) = client.service.mounts.opened
+        (mount,) = client.service.mounts.opened_mounts
         await mount.wait_until_idle(60)
         assert [task for task in asyncio.all_tasks() if "_send_all" in repr(task)] == []
         assert (await adding(client, 2, None).wait()).message["result"]["isError"] is False

@@ -58,7 +58,7 @@ def test_each_session_gets_what_it_subscribed_to(tmp_path: Path) -> None:
         await add(client)
         await streams[0].until(lambda reply: updates(reply) == [TASKS])
         assert (updates(streams[1]), updates(streams[2])) == ([], [])
-        (mount,) = client.service.mounts.opened
+        (mount,) = client.service.mounts.opened_mounts
         assert len(mount._server.subscribing._outboxes) == 2
         await second.close()
         await third.close()
@@ -106,7 +106,7 @@ def test_end_of_the_server_answers_streams_and_calls(tmp_path: Path) -> None:
     async def work(client: Client) -> None:
         session = await opened(client)
         listen = await listening(client, 1).until(lambda reply: bool(reply.messages))
-        (mount,) = client.service.mounts.opened
+        (mount,) = client.service.mounts.opened_mounts
         await mount.turns.begin()
         waiting = client.begin("POST", "/mcp", call(5, "task_list"), mcp_session_id=client.session)
         await waiting.until(lambda reply: reply.status == 200)
@@ -134,7 +134,7 @@ def test_slow_reader_holds_up_no_other_client(tmp_path: Path) -> None:
             for count in (1, 2, 3):
                 await add(client)
                 await other.until(lambda reply, count=count: len(updates(reply)) == count)  # type: ignore[misc]
-            (mount,) = client.service.mounts.opened
+            (mount,) = client.service.mounts.opened_mounts
             assert sum(len(box._waiting) for box in mount._server.subscribing._open) <= 1
         blocked.set()
         await slow.until(lambda reply: len(updates(reply)) >= 2)
@@ -153,7 +153,7 @@ def test_notification_that_fails_ends_no_session(tmp_path: Path, monkeypatch: py
         await client.legacy(initialize())
         await client.legacy(request(1, "resources/subscribe", {"uri": TASKS}))
         await add(client)
-        (mount,) = client.service.mounts.opened
+        (mount,) = client.service.mounts.opened_mounts
         await mount.end_streams()
         assert (await client.modern(modern(2, "tools/list"))).status == 200
         assert (await client.legacy(call(3, "task_list"))).status == 200

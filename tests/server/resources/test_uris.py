@@ -70,11 +70,11 @@ def test_malformed_uri_is_refused_with_reason(template: Template, uri: str, told
 def test_filled_uri_gives_its_value_back(value: str) -> None:
     """The URI made for any value gives that value back, and has plain characters only."""
     for template in (NAME, PATH):
-        uri = template.filled({template.variable: value})
+        uri = template.fill({template.variable: value})
         assert uri.isascii()
         assert uri.isprintable()
         assert template.match(uri) == {template.variable: value}
-    assert HISTORY.match(HISTORY.filled({"query": value})) == {"query": value}
+    assert HISTORY.match(HISTORY.fill({"query": value})) == {"query": value}
 
 
 @given(st.text())
@@ -94,6 +94,6 @@ def test_no_uri_is_of_two_kinds() -> None:
     for resource in RESOURCES:
         values = dict.fromkeys(resource.template.variables, "x")
         matching = [
-            other.name for other in RESOURCES if other.template.match(resource.template.filled(values)) is not None
+            other.name for other in RESOURCES if other.template.match(resource.template.fill(values)) is not None
         ]
         assert matching == [resource.name]

@@ -30,7 +30,7 @@ def test_a_history_written_after_the_commit_point_keeps_both(
     """The close is committed by then: its cycle is added to the end of the newly written history."""
     path = fast_path / ".nexus" / "history.json"
     app = App(Workspace(str(fast_path)))
-    app.call("task_add", {"title": "t", "context": "c"}, "").delivered()
+    app.call("task_add", {"title": "t", "context": "c"}, "").confirm_delivery()
     if before is not None:
         path.write_bytes(ours_of([CYCLE]))
         os.utime(path, OLD)
@@ -49,7 +49,7 @@ def test_a_history_written_after_the_commit_point_keeps_both(
     with patch.object(journal, "apply", apply):
         answer = app.call("task_close", {}, "")
     assert not answer.result["isError"]
-    answer.delivered()
+    answer.confirm_delivery()
     branches = [cycle["branch"] for cycle in json.loads(path.read_bytes())["cycles"]]
     assert branches[:-1] == ["b"] * (before is not None) + ["theirs"]
     assert sorted(os.listdir(path.parent)) == [".gitignore", "history.json", "state"]
@@ -98,7 +98,7 @@ def test_pipe_in_place_of_the_history_is_not_waited_for(fast_path: Path) -> None
         atomic.prepare(archive.nexus, growth.parts())
         site.path.unlink()
         os.mkfifo(site.path)
-        for look in (growth.is_current, growth.installed):
+        for look in (growth.is_current, growth.add_to_index):
             looking = threading.Thread(target=look, daemon=True)
             looking.start()
             looking.join(60)
@@ -126,9 +126,9 @@ def test_an_end_changed_right_after_the_rename_shows(fast_path: Path) -> None:
             os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
 
     def closed() -> Any:
-        app.call("task_add", {"title": "t", "context": "c"}, "").delivered()
+        app.call("task_add", {"title": "t", "context": "c"}, "").confirm_delivery()
         answer = app.call("task_close", {}, "")
-        answer.delivered()
+        answer.confirm_delivery()
         return answer.result["structuredContent"]
 
     assert app.call("history_search", {}, "").result["structuredContent"]["total"] == 2

@@ -31,7 +31,7 @@ PLACES = 6  # of an undisturbed read: two files, the journal, and both again
 
 def call(root: Path, tool: str, /, **arguments: Any) -> dict[str, Any]:
     answer = App(Workspace(str(root))).call(tool, arguments)
-    answer.delivered()
+    answer.confirm_delivery()
     return answer.result["structuredContent"]  # type: ignore[no-any-return]
 
 

@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING
 
 from nexus_mcp.conformance.report.html.evidence import failures, fixtures, not_run_list
-from nexus_mcp.conformance.report.html.markup import Html, anchor, duration, el, joined
+from nexus_mcp.conformance.report.html.markup import Html, anchor, duration, el, join
 from nexus_mcp.conformance.report.matrix import (
     Cell,
     Row,
@@ -22,7 +22,7 @@ from nexus_mcp.conformance.report.matrix import (
     totals,
     verdict,
 )
-from nexus_mcp.conformance.report.texts import counted, cut_note, format_leftovers, one_line
+from nexus_mcp.conformance.report.texts import count_noun, cut_note, format_leftovers, one_line
 from nexus_mcp.conformance.result import CHECKS, NOT_RUN
 
 if TYPE_CHECKING:
@@ -164,9 +164,9 @@ def _bar(run: RunResult) -> Html:
         if width:
             parts.append(el("rect", x=f"{at:.2f}", y=0, width=f"{width:.2f}", height=10, class_=kind))
         at += width
-    label = ", ".join(f"{number} {name}" for _, number, name in _tiles(run)) + f" of {counted(total, 'fixture')}"
+    label = ", ".join(f"{number} {name}" for _, number, name in _tiles(run)) + f" of {count_noun(total, 'fixture')}"
     drawing = {"viewBox": "0 0 1000 10", "preserveAspectRatio": "none", "role": "img", "class_": "bar"}
-    return el("svg", joined(*parts), **drawing, aria_label=label)
+    return el("svg", join(*parts), **drawing, aria_label=label)
 
 
 def _row(row: Row) -> Html:

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 from nexus_mcp.conformance.fixture import CORE
 from nexus_mcp.conformance.report.causes import causes
-from nexus_mcp.conformance.report.html.markup import Html, anchor, duration, el, fold, joined
+from nexus_mcp.conformance.report.html.markup import Html, anchor, duration, el, fold, join
 from nexus_mcp.conformance.report.matrix import assertions, by_section, not_run
 from nexus_mcp.conformance.report.texts import (
     block,
-    counted,
+    count_noun,
     cut_note,
+    format_indented,
     format_rules,
+    format_value,
     in_words,
-    indented,
     note,
     one_line,
     place,
-    shortened,
-    shown,
+    shorten,
 )
 from nexus_mcp.conformance.result import FAILED, MISSING, NOT_RUN
 from nexus_mcp.wording import and_more, list_first
@@ -59,15 +59,15 @@ def assertion_table(result: FixtureResult) -> Html:
         parts.append(el("table", head, el("tbody", *map(_row, failed)), class_="assertions"))
     if held:
         lines = (el("li", el("code", _in_short(assertion))) for assertion in held)
-        parts.append(fold(f"{counted(len(held), 'assertion')} that hold", el("ul", *lines), class_="quiet"))
-    return joined(*parts)
+        parts.append(fold(f"{count_noun(len(held), 'assertion')} that hold", el("ul", *lines), class_="quiet"))
+    return join(*parts)
 
 
 def exchanges(result: FixtureResult) -> Html:
     """Return every request with its response."""
     if not result.exchanges:
         return Html("")
-    return joined(el("h4", "Requests and responses"), *map(_exchange, result.exchanges))
+    return join(el("h4", "Requests and responses"), *map(_exchange, result.exchanges))
 
 
 def files(result: FixtureResult) -> Html:
@@ -80,7 +80,7 @@ def files(result: FixtureResult) -> Html:
         parts += [el("h4", "The target's stderr"), _text(f"{len(result.stderr):,} characters", result.stderr)]
     if result.cut:
         parts.append(el("p", cut_note(result.cut), class_="note"))
-    return joined(*parts)
+    return join(*parts)
 
 
 def _row(assertion: Assertion) -> Html:
@@ -93,8 +93,8 @@ def _row(assertion: Assertion) -> Html:
         "tr",
         *cells,
         _cell("JSONPath", el("code", one_line(assertion.path, 300))),
-        _cell("Expected", el("code", shown(assertion.expected, LONGEST_VALUE), class_="expected")),
-        _cell("Seen", _seen(assertion), more),
+        _cell("Expected", el("code", format_value(assertion.expected, LONGEST_VALUE), class_="expected")),
+        _cell("Seen", _seen_cell(assertion), more),
     )
 
 
@@ -102,15 +102,15 @@ def _cell(label: str, *content: str) -> Html:
     return el("td", *content, data_label=label)
 
 
-def _seen(assertion: Assertion) -> Html:
+def _seen_cell(assertion: Assertion) -> Html:
     if assertion.seen is not MISSING:
-        return el("code", shown(assertion.seen, LONGEST_VALUE), class_="seen")
-    nearest = joined("; nearest parent ", el("code", one_line(assertion.parent, 300))) if assertion.parent else ""
+        return el("code", format_value(assertion.seen, LONGEST_VALUE), class_="seen")
+    nearest = join("; nearest parent ", el("code", one_line(assertion.parent, 300))) if assertion.parent else ""
     return el("span", el("i", "missing"), nearest, class_="seen")
 
 
 def _in_short(assertion: Assertion) -> str:
-    what = f"{one_line(assertion.path)} is {shown(assertion.expected, 100)}" if assertion.path else ""
+    what = f"{one_line(assertion.path)} is {format_value(assertion.expected, 100)}" if assertion.path else ""
     return " · ".join(part for part in (assertion.kind, place(assertion), what) if part)
 
 
@@ -123,20 +123,24 @@ def _exchange(exchange: Exchange) -> Html:
         el("span", f" {duration(exchange.seconds)}", class_="note"),
         class_="request",
     )
-    answer = block(shortened(exchange.error, LONGEST_BLOCK)) or indented(exchange.answer, LONGEST_BLOCK)
+    answer = block(shorten(exchange.error, LONGEST_BLOCK)) or format_indented(exchange.answer, LONGEST_BLOCK)
     wrong = exchange.is_error or bool(exchange.error)
     label = "Answer, marked as an error" if exchange.is_error else "No answer" if exchange.error else "Answer"
     return el(
         "div",
         head,
-        el("figure", el("figcaption", "Request"), el("pre", indented(exchange.params, LONGEST_BLOCK), tabindex=0)),
+        el(
+            "figure",
+            el("figcaption", "Request"),
+            el("pre", format_indented(exchange.params, LONGEST_BLOCK), tabindex=0),
+        ),
         el("figure", el("figcaption", label), el("pre", answer, tabindex=0), class_="error" if wrong else ""),
         class_="exchange",
     )
 
 
 def _text(summary: str, text: str) -> Html:
-    return fold(summary, el("pre", shortened(text, LONGEST_BLOCK), tabindex=0), class_="quiet")
+    return fold(summary, el("pre", shorten(text, LONGEST_BLOCK), tabindex=0), class_="quiet")
 
 
 def failures(run: RunResult) -> list[Html]:
@@ -144,13 +148,13 @@ def failures(run: RunResult) -> list[Html]:
     known = tuple(result for result in run.having(FAILED) if result.expected)
     return [
         _by_cause(run),
-        _failed(
+        _failures_section(
             "healed",
             "Expected to fail, but passed",
             "The run fails until you remove these entries from the expected failures.",
-            run.healed,
+            run.healed_fixtures,
         ),
-        _failed("expected", "Expected failures", "", known),
+        _failures_section("expected", "Expected failures", "", known),
     ]
 
 
@@ -161,8 +165,8 @@ def not_run_list(run: RunResult) -> Html:
         return Html("")
     folds = (
         fold(
-            joined(el("b", one_line(reason, 400)), el("small", f" {counted(len(results), 'fixture')}")),
-            el("p", *(joined(el("code", one_line(result.test_id)), " ") for result in results)),
+            join(el("b", one_line(reason, 400)), el("small", f" {count_noun(len(results), 'fixture')}")),
+            el("p", *(join(el("code", one_line(result.test_id)), " ") for result in results)),
         )
         for reason, results in reasons.items()
     )
@@ -173,7 +177,7 @@ def fixtures(run: RunResult) -> Html:
     """Return the fixtures that were run, by tool, with the counts of all fixtures."""
     folds = (
         fold(
-            joined(el("code", one_line(name)), el("small", f" {_tally(results)}")),
+            join(el("code", one_line(name)), el("small", f" {_tally(results)}")),
             _listing([result for result in results if result.status != NOT_RUN]),
         )
         for name, results in by_section(run.results).items()
@@ -183,16 +187,16 @@ def fixtures(run: RunResult) -> Html:
 
 def _by_cause(run: RunResult) -> Html:
     """Return the failures by cause: an example in full for each while EVIDENCE lasts, a few lines for the others."""
-    found = causes(run.unexpected)
+    found = causes(run.unexpected_failures)
     if not found:
         return Html("")
-    heading = f"{counted(len(run.unexpected), 'fixture')}, {counted(len(found), 'cause')}"
+    heading = f"{count_noun(len(run.unexpected_failures), 'fixture')}, {count_noun(len(found), 'cause')}"
     parts = [el("h2", "Failed ", el("small", heading)), el("p", EXPLAINED, class_="note")]
     room = EVIDENCE
     for cause in found:
         where = ", ".join(f"{one_line(tool, 60)} {number}" for tool, number in cause.tools.items())
         group = "" if cause.group == CORE else f"{one_line(cause.group)}: "
-        head = f"{counted(len(cause.results), 'fixture')}: {group}"
+        head = f"{count_noun(len(cause.results), 'fixture')}: {group}"
         example = _article(cause.example, open_=len(found) <= FEW)
         others = cause.results[1:]
         if len(example) > room:
@@ -216,7 +220,7 @@ def _brief(result: FixtureResult) -> Html:
     )
 
 
-def _failed(name: str, title: str, note: str, results: Sequence[FixtureResult]) -> Html:
+def _failures_section(name: str, title: str, note: str, results: Sequence[FixtureResult]) -> Html:
     if not results:
         return Html("")
     parts = [el("h2", f"{title} ", el("small", str(len(results))))]
@@ -233,7 +237,7 @@ def _article(result: FixtureResult, *, open_: bool = False) -> Html:
     first = in_words(failed[0], 160) if failed else "passed"
     more = and_more(len(failed) - 1)
     mark = "✗" if failed else "✓"
-    summary = joined(
+    summary = join(
         el("span", f"{mark} ", class_="mark", aria_hidden="true"),
         el("b", one_line(result.test_id)),
         el("span", f" {first}", el("i", more), class_="first"),
@@ -272,7 +276,7 @@ def _line(result: FixtureResult) -> Html:
     name: str = el("code", one_line(result.test_id))
     if result.status == FAILED or result.expected:
         name = el("a", name, href=f"#{anchor(result.test_id)}")
-    made = counted(len(result.assertions), "assertion") if result.status != NOT_RUN else ""
+    made = count_noun(len(result.assertions), "assertion") if result.status != NOT_RUN else ""
     cells = (
         el("td", f"{mark} {result.status}", class_=kind),
         el("td", name, el("span", one_line(result.description, LONGEST))),

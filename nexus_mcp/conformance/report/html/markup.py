@@ -33,17 +33,17 @@ def el(name: str, /, *children: str, **attributes: str | int) -> Html:
     )
     if name in _EMPTY:
         return Html(f"<{name}{attribute_text}>" if name != "rect" else f"<{name}{attribute_text}/>")
-    return Html(f"<{name}{attribute_text}>{joined(*children)}</{name}>")
+    return Html(f"<{name}{attribute_text}>{join(*children)}</{name}>")
 
 
-def joined(*children: str) -> Html:
+def join(*children: str) -> Html:
     """Return the children one after the other; those that are not Html are escaped."""
     return Html("".join(child if isinstance(child, Html) else text(child) for child in children))
 
 
 def fold(summary: str, *children: str, open_: bool = False, class_: str = "") -> Html:
     """Return a part of the page that is folded until the reader opens it; with `open_`, it is open from the start."""
-    content = joined(el("summary", summary), *children)
+    content = join(el("summary", summary), *children)
     kind = f' class="{escape(class_)}"' if class_ else ""
     return Html(f"<details{kind}{' open' if open_ else ''}>{content}</details>")
 

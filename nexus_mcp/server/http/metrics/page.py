@@ -50,7 +50,7 @@ class MetricsPage:
         now = [*self._open(projects), *([self._connections()] if sees_process else [])]
 
         def render() -> bytes:
-            families = [*_joined(projects.values()), *now]
+            families = [*_join(projects.values()), *now]
             if sees_process:
                 families += self._metrics.registry.collect()
             return generate_latest(_Page(families))
@@ -89,7 +89,7 @@ class _Page:
         return self._families
 
 
-def _joined(projects: Iterable[ProjectMetrics]) -> Iterable[Metric]:
+def _join(projects: Iterable[ProjectMetrics]) -> Iterable[Metric]:
     """Return the families of several projects, each once, with the label `project` in every sample."""
     found: dict[str, Metric] = {}
     for project in projects:

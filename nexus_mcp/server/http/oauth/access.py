@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from nexus_mcp.server.http.oauth.resources import SCOPE, SCOPES
-from nexus_mcp.server.http.refusal import Denied, Refusal, Unavailable
+from nexus_mcp.server.http.refusal import Refusal, TokenDenied, Unavailable
 
 if TYPE_CHECKING:
     from nexus_mcp.server.http.oauth.authority import Authority
@@ -28,7 +28,7 @@ class Challenges:
     def __init__(self, resources: Resources | None) -> None:
         self._resources = resources
 
-    def unauthorized(self, project: str | None, error: str = "", description: str = "") -> dict[str, str]:
+    def challenge(self, project: str | None, error: str = "", description: str = "") -> dict[str, str]:
         """Return the header for a request without a valid token."""
         fields = {"error": error, "error_description": description}
         if self._resources is not None:
@@ -62,10 +62,10 @@ async def check_access(authority: Authority, challenges: Challenges, text: str, 
         raise Refusal(
             HTTPStatus.SERVICE_UNAVAILABLE, "The server cannot get the keys of the issuer now.", {"retry-after": "10"}
         ) from None
-    except Denied as denied:
+    except TokenDenied as denied:
         if denied.kind == "scope":
             raise Refusal(
                 HTTPStatus.FORBIDDEN, f"This token does not suffice. {denied.text}", challenges.forbidden(project)
             ) from None
-        challenge = challenges.unauthorized(project, "invalid_token", denied.text)
+        challenge = challenges.challenge(project, "invalid_token", denied.text)
         raise Refusal(HTTPStatus.UNAUTHORIZED, f"This token is not valid. {denied.text}", challenge) from None

@@ -17,12 +17,12 @@ from nexus_mcp import log
 from nexus_mcp.errors import NexusError
 from nexus_mcp.server.http.limits import Throttle
 from nexus_mcp.server.http.oauth import claims as claims_of
-from nexus_mcp.server.http.oauth.claims import Expected
+from nexus_mcp.server.http.oauth.claims import ExpectedClaims
 from nexus_mcp.server.http.oauth.fetch import Fetcher
 from nexus_mcp.server.http.oauth.issuer import Issuer
 from nexus_mcp.server.http.oauth.keys import ALGORITHMS, choose
 from nexus_mcp.server.http.oauth.resources import Resources
-from nexus_mcp.server.http.refusal import Denied
+from nexus_mcp.server.http.refusal import TokenDenied
 from nexus_mcp.store.codec import decode
 
 if TYPE_CHECKING:
@@ -58,13 +58,13 @@ class Authority:
     async def find(self, text: str, project: str | None) -> Token:
         """Return the caller for a request to a project. Raise Denied, Unavailable."""
         if not _SHAPE.fullmatch(text):
-            raise Denied("", "It is no signed JWT.")
+            raise TokenDenied("", "It is no signed JWT.")
         key_id, algorithm = self._header(text)
-        claims = await self._verified(text, key_id, algorithm)
-        expected = Expected(self.issuer.url, self.resources, project, self._has_projects, self.now())
+        claims = await self._verify(text, key_id, algorithm)
+        expected = ExpectedClaims(self.issuer.url, self.resources, project, self._has_projects, self.now())
         try:
             return claims_of.caller(claims, expected)
-        except Denied as denied:
+        except TokenDenied as denied:
             self._note(denied, claims)
             raise
 
@@ -76,15 +76,15 @@ class Authority:
         header = _object(text.partition(".")[0])
         type_, algorithm, key_id = header.get("typ", ""), header.get("alg"), header.get("kid", "")
         if not isinstance(type_, str) or not isinstance(key_id, str) or "crit" in header or "b64" in header:
-            raise Denied("", "Its header is malformed.")
+            raise TokenDenied("", "Its header is malformed.")
         plain = type_.lower().removeprefix("application/")
         if plain != _TYPE and not (self._accepts_plain and plain in _PLAIN_TYPES):
-            raise Denied("", "It is no access token (at+jwt).")
+            raise TokenDenied("", "It is no access token (at+jwt).")
         if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
-            raise Denied("", "Its algorithm is not accepted.")
+            raise TokenDenied("", "Its algorithm is not accepted.")
         return key_id, algorithm
 
-    async def _verified(self, text: str, key_id: str, algorithm: str) -> dict[str, Any]:
+    async def _verify(self, text: str, key_id: str, algorithm: str) -> dict[str, Any]:
         """Verify the signature, and return the claims. Raise Denied, Unavailable."""
         keys = await self.issuer.keys()
         key = choose(keys, key_id, algorithm)
@@ -92,7 +92,7 @@ class Authority:
             # The key may be newer than ours: its id is unknown, or the token names no id and our keys do not fit.
             key = choose(await self.issuer.newer_keys(), key_id, algorithm)
         if key is None or not self._is_signed(text, key, algorithm):
-            raise Denied("", "Its signature is not right.")
+            raise TokenDenied("", "Its signature is not right.")
         return _object(text.split(".")[1])
 
     def _is_signed(self, text: str, key: Key, algorithm: str) -> bool:
@@ -102,7 +102,7 @@ class Authority:
             return False
         return True
 
-    def _note(self, denied: Denied, claims: dict[str, Any]) -> None:
+    def _note(self, denied: TokenDenied, claims: dict[str, Any]) -> None:
         """Log why a token of the issuer was refused: the cause is often a wrong setting or clock."""
         text = f"a token of {self.issuer.url} was refused. {denied.text}"
         if denied.kind == "audience":
@@ -131,5 +131,5 @@ def _object(part: str) -> dict[str, Any]:
     except (NexusError, ValueError):
         value = None
     if not isinstance(value, dict):
-        raise Denied("", "It is malformed.")
+        raise TokenDenied("", "It is malformed.")
     return value

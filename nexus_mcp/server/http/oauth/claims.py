@@ -8,11 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote as percent_encode
 
-from nexus_mcp.quoting import quoted
+from nexus_mcp.quoting import quote
 from nexus_mcp.server.http.oauth.resources import SCOPE
-from nexus_mcp.server.http.refusal import Denied
+from nexus_mcp.server.http.refusal import TokenDenied
 from nexus_mcp.server.http.tokens import RIGHTS, Token
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _HASH_CHARACTERS = 16
 _LAST_SECOND = 1e12
 
 
-class Expected(NamedTuple):
+class ExpectedClaims(NamedTuple):
     """The values that claims are checked against. `project` is the project of the request. `has_projects` is true if
     the server has a projects file.
     """
@@ -44,16 +44,16 @@ class Expected(NamedTuple):
     now: float
 
 
-def caller(claims: dict[str, Any], expected: Expected) -> Token:
+def caller(claims: dict[str, Any], expected: ExpectedClaims) -> Token:
     """Return a Token with the name, projects and rights from the claims. Raise Denied."""
     if claims.get("iss") != expected.issuer:
-        raise Denied("issuer", "It is of another issuer.")
+        raise TokenDenied("issuer", "It is of another issuer.")
     expires = _check_times(claims, expected.now)
     projects = _projects(claims, expected)
     name, id_ = _identity(claims, expected.issuer)
     rights = _rights(claims)
     if not rights:
-        raise Denied("scope", "It has none of the scopes of this server.")
+        raise TokenDenied("scope", "It has none of the scopes of this server.")
     return Token(name, id_, projects, rights, expires=expires)
 
 
@@ -61,10 +61,10 @@ def _check_times(claims: dict[str, Any], now: float) -> float:
     """Return the time from which the token is refused, in seconds of the epoch. Raise Denied."""
     ends = _time(claims, "exp") + LEEWAY_S
     if now >= ends:
-        raise Denied("clock", "It has expired.")
+        raise TokenDenied("clock", "It has expired.")
     for name in ("nbf", "iat"):
         if name in claims and _time(claims, name) > now + LEEWAY_S:
-            raise Denied("clock", "It is not valid yet.")
+            raise TokenDenied("clock", "It is not valid yet.")
     return ends
 
 
@@ -72,11 +72,11 @@ def _time(claims: dict[str, Any], name: str) -> float:
     """Return a time in seconds of the epoch. Raise Denied."""
     value = claims.get(name)
     if not isinstance(value, (int, float)) or isinstance(value, bool) or abs(value) > _LAST_SECOND:
-        raise Denied("claims", f"It has no time {name}.")
+        raise TokenDenied("claims", f"It has no time {name}.")
     return float(value)
 
 
-def _projects(claims: dict[str, Any], expected: Expected) -> tuple[str, ...] | None:
+def _projects(claims: dict[str, Any], expected: ExpectedClaims) -> tuple[str, ...] | None:
     """Return the projects that the token is for, None for all. Raise Denied for a token that is not for this server.
 
     The audience names one project, or the server. If it names a server with a projects file, the claim PROJECTS has to
@@ -87,9 +87,9 @@ def _projects(claims: dict[str, Any], expected: Expected) -> tuple[str, ...] | N
     if project is not None and expected.resources.url_of(project) in audiences:
         return (project,) if named is None or ALL in named or project in named else ()
     if not any(name in audiences for name in expected.resources.names):
-        raise Denied("audience", "It is for another audience.")
+        raise TokenDenied("audience", "It is for another audience.")
     if named is None and expected.has_projects:
-        raise Denied("projects", f"It names no project: neither its audience nor the claim {PROJECTS} does.")
+        raise TokenDenied("projects", f"It names no project: neither its audience nor the claim {PROJECTS} does.")
     return None if named is None or ALL in named else named
 
 
@@ -112,9 +112,9 @@ def _identity(claims: dict[str, Any], issuer: str) -> tuple[str, str]:
     subject = claims.get("sub")
     client = claims.get("client_id", claims.get("azp", ""))
     if not isinstance(subject, str) or not isinstance(client, str) or not subject:
-        raise Denied("claims", "It names no subject and client.")
+        raise TokenDenied("claims", "It names no subject and client.")
     if max(len(subject), len(client)) > _LONGEST_CLAIM:
-        raise Denied("claims", "Its subject or client is too long.")
+        raise TokenDenied("claims", "Its subject or client is too long.")
     digest = hashlib.sha256(json.dumps([issuer, subject, client]).encode()).hexdigest()
     name = PREFIX + _plain(subject) + (f"/{_plain(client)}" if client else "")
     return name, PREFIX + digest
@@ -122,7 +122,7 @@ def _identity(claims: dict[str, Any], issuer: str) -> tuple[str, str]:
 
 def _plain(text: str) -> str:
     """Return the text in letters, digits and `_.-~@%`; a long text is replaced by its beginning, `*` and a hash."""
-    plain = quote(text, safe="@", errors="surrogatepass")
+    plain = percent_encode(text, safe="@", errors="surrogatepass")
     if len(plain) <= _LONGEST_PART:
         return plain
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -134,10 +134,10 @@ def _texts(claims: dict[str, Any], name: str) -> list[str]:
     value = claims.get(name)
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(one, str) for one in texts):
-        raise Denied("claims", f"Its claim {name} is no list of texts.")
+        raise TokenDenied("claims", f"Its claim {name} is no list of texts.")
     return texts
 
 
 def shown_audience(claims: dict[str, Any]) -> str:
     """Return the audience of a token for a log line."""
-    return quoted(json.dumps(claims.get("aud")), 200)
+    return quote(json.dumps(claims.get("aud")), 200)

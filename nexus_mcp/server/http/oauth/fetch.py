@@ -27,7 +27,7 @@ class FetchError(Exception):
         self.is_absent = is_absent
 
 
-class Fetched(NamedTuple):
+class FetchedDocument(NamedTuple):
     """A document, and how many seconds the issuer's clock is ahead of ours."""
 
     document: dict[str, Any]
@@ -40,7 +40,7 @@ class Fetcher:
     def __init__(self) -> None:
         self._trust = httpx2.create_ssl_context()
 
-    async def get(self, url: str) -> Fetched:
+    async def get(self, url: str) -> FetchedDocument:
         """Return the JSON object at `url`, with the difference of the clocks. Raise FetchError."""
         if not is_safe(url):
             raise FetchError(f"{url!r} is not a URL of https")
@@ -52,7 +52,7 @@ class Fetcher:
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             raise FetchError(_why(url, error)) from error
 
-    async def _get(self, url: str) -> Fetched:
+    async def _get(self, url: str) -> FetchedDocument:
         # The proxies in the environment variables are only for requests to other machines.
         client = httpx2.AsyncClient(
             verify=self._trust, trust_env=not is_local(url), follow_redirects=False, headers=_HEADERS
@@ -77,7 +77,7 @@ class Fetcher:
             raise FetchError(f"{url} answers with no JSON: {error.fault}") from error
         if not isinstance(document, dict):
             raise FetchError(f"{url} answers with no JSON object")
-        return Fetched(document, ahead_s)
+        return FetchedDocument(document, ahead_s)
 
 
 def _why(url: str, error: Exception) -> str:

@@ -75,13 +75,13 @@ class Ground:
     def call(self) -> Any:
         """Make the call in a new simulated process, deliver its answer, and return the result."""
         answer = Caller(self.root).call(self.scene.tool, self.scene.arguments)
-        answer.delivered()
+        answer.confirm_delivery()
         return answer.result
 
     def settle(self) -> None:
         """Make the next calls, each in a new process: a read, which completes a change, and a change, which sweeps."""
         for tool, arguments in (("plan_status", {}), ("artifact_write", {"filename": "a/last.md", "content": "x"})):
-            Caller(self.root).call(tool, arguments).delivered()
+            Caller(self.root).call(tool, arguments).confirm_delivery()
 
     def texts(self) -> str:
         """Return all texts that a user can find: the files, the history, and the copies beside them."""

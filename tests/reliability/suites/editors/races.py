@@ -32,7 +32,7 @@ def attempt(piece: Piece, saves: int) -> Tally:
     caller, calls = Caller(made.root), 0
     while os.waitpid(pid, os.WNOHANG) == (0, 0):
         answer = caller.call("task_update", {"id": 1, "status": _STATES[calls % 2]})
-        answer.delivered()
+        answer.confirm_delivery()
         calls += 1
         error = answer.result["structuredContent"].get("error", "")
         tally.counts["calls refused"] += bool(error)

@@ -86,9 +86,9 @@ class Ground:
         """Call a tool. `deliver=False`: the process dies before it writes the answer."""
         answer = self.app.call(tool, arguments)
         if deliver:
-            answer.delivered()
+            answer.confirm_delivery()
         else:
-            answer.undelivered()
+            answer.drop_delivery()
         content = answer.result["structuredContent"]
         return self._done(content, content["error"] if answer.result["isError"] else "")
 

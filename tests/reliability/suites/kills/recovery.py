@@ -28,7 +28,7 @@ class Observer:
         call = self._book.send(self._server, tool, arguments)
         answer = self._app.call(tool, arguments)
         self._book.answered(call, answer.result)
-        answer.delivered()
+        answer.confirm_delivery()
         return answer.result["structuredContent"]
 
 

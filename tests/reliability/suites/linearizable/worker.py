@@ -87,7 +87,7 @@ def _carry_out(app: App, calls: Sequence[Call], told: int) -> None:
         _tell(told, {"begins": number, "at": time.monotonic_ns()})
         answer = app.call(tool, arguments)
         _tell(told, {"at": time.monotonic_ns(), "answer": answer.result["structuredContent"]})
-        answer.delivered()
+        answer.confirm_delivery()
 
 
 def _tell(told: int, line: Json) -> None:

@@ -51,7 +51,7 @@ class World:
             self.settle(at, arrived=True)
             self._on_its_way[at] = answer, closed
         elif arrives:
-            answer.delivered()
+            answer.confirm_delivery()
         else:
             self._lose(answer, closed)
         if before is not None and (is_error or tool in READ_ONLY):
@@ -91,7 +91,7 @@ class World:
         following = [then for state in self.possible for then in failed(state, tool, given, content, agrees)]
         assert following, self._differs(tool, given, content)
         self.possible = following
-        answer.delivered()
+        answer.confirm_delivery()
         if not self._is_interrupted():
             self._look(failed=True)
 
@@ -99,7 +99,7 @@ class World:
         """Deliver the pending answer of process `at`, if there is one, or lose it."""
         answer, content = self._on_its_way.pop(at, (None, None))
         if answer is not None and arrived:
-            answer.delivered()
+            answer.confirm_delivery()
         elif answer is not None:
             self._lose(answer, content)
 
@@ -147,7 +147,7 @@ class World:
         with meddling_at(number, meddle):
             answer = self._callers[at].call("task_close", {})
         content, is_error = unpack(answer), answer.result["isError"]
-        answer.delivered()
+        answer.confirm_delivery()
         if not (is_error and UNCHANGED in content["error"]):
             self._leave_those_that_answer("task_close", {}, content, is_error)
         self._look()
@@ -191,7 +191,7 @@ class World:
         assert not sweeps or not leftovers(self.project), f"{tool} leaves {leftovers(self.project)}"
 
     def _lose(self, answer: Answer, content: Any) -> None:
-        answer.undelivered()
+        answer.drop_delivery()
         if content is not None:
             for state in self.possible:
                 state.receipts.append(content)

@@ -74,7 +74,7 @@ def perform(root: Path, tool: str, at: int, send: Callable[[bytes], object] | No
     content = answer.result["structuredContent"]
     if send is not None:
         send(json.dumps(content).encode())
-    answer.delivered()
+    answer.confirm_delivery()
     return content
 
 
@@ -100,7 +100,7 @@ def tree_of(state: str) -> Tree:
         for number, (tool, arguments) in enumerate(STATES[state]):
             at = NOW - (len(STATES[state]) - number) * LATER
             answer = App(Workspace(str(root)), now=lambda at=at: at / 1000).call(tool, arguments)  # type: ignore[misc]
-            answer.delivered()
+            answer.confirm_delivery()
             if answer.result["isError"]:
                 raise RuntimeError(f"{tool} while preparing: {answer.result['structuredContent']}")
         if state in _WITH_OLD_HISTORY:

@@ -155,7 +155,7 @@ def _check_works(root: Path, state: str) -> None:
     before = json.loads(state)
     # The time is later than any cycle: undo trusts a log that lacks a cycle only for changes after that cycle.
     added = Caller(root, Clock(Clock().ms + _LATER)).call("task_add", {"title": "Later", "context": "works"})
-    added.delivered()
+    added.confirm_delivery()
     content(added, "task_add")
     after = json.loads(state_of(root))
     rows = [*(before["tasks"] or {"tasks": []})["tasks"], after["tasks"]["tasks"][-1]]

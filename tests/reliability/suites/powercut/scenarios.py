@@ -186,8 +186,8 @@ def _recorded(recording: Recording, step: Step, number: int, rng: random.Random)
             recording.mark(number, "answered")
             if step.arrives:
                 recording.mark(number, "arrived")
-                answer.delivered()
-            answer.undelivered()
+                answer.confirm_delivery()
+            answer.drop_delivery()
             return told
     return None
 

@@ -64,7 +64,7 @@ class Ground:
     def write(self, name: str, content: str) -> str:
         """Make one attempt: return "" if it was written, else the refusal."""
         answer = self.app.call("artifact_write", {"filename": name, "content": content})
-        answer.delivered()
+        answer.confirm_delivery()
         result = answer.result
         return str(result["structuredContent"]["error"]) if result["isError"] else ""
 

@@ -143,7 +143,7 @@ def test_call_that_was_admitted_is_answered(tmp_path: Path, authorization: Autho
 
     async def work(client: Client, clock: Clock) -> None:
         assert (await client.modern(LIST)).status == 200
-        (mount,) = client.service.mounts.opened
+        (mount,) = client.service.mounts.opened_mounts
         await mount.turns.begin()
         message = modern(5, "tools/call", name="task_list", arguments={})
         waiting = client.begin("POST", "/mcp", message, token=mint(authorization), **headers_of(message))
