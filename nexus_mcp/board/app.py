@@ -175,7 +175,7 @@ def _watched_ids_of(board: Board, request: Request) -> list[str]:
 
 
 async def _send_checksum(board: Board, request: Request) -> Response:
-    """Send the checksum of the projects' files (Hub.checksum); a visible window without a stream requests it regularly."""
+    """Send the checksum of the projects' files (Hub.checksum). A window without a stream requests it regularly."""
     return JSONResponse({"seen": await to_thread.run_sync(board.hub.checksum, _watched_ids_of(board, request))})
 
 

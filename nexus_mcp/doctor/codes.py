@@ -32,9 +32,7 @@ _GIT = "Run nexus-mcp doctor where git works on this repository."
 
 CODES = {
     # Files and folders
-    "link": Code(
-        ERROR, "A symbolic link below `.nexus/`. nexus-mcp does not read or write through it.", _INSPECT
-    ),
+    "link": Code(ERROR, "A symbolic link below `.nexus/`. nexus-mcp does not read or write through it.", _INSPECT),
     "wrong-kind": Code(
         ERROR, "A folder or a special file in place of a file, or a file in place of a folder.", _INSPECT
     ),

@@ -118,8 +118,8 @@ def memory_template(ctx: ReadContext, values: dict[str, str]) -> str:
         f"the fence:\n\n{fence_typed(f'[m] {_line(values)}')}\n\nIf you cannot run it, or if the text itself has a tag "
         f"in brackets, write the text into a file of `.nexus/memory/` yourself. {_NOTE} Then tell the user which file "
         "has the text. If the first word ends in .md, it names the note: put a colon after it in that message. If the "
-        f"text is `{GC}` alone, keep nothing: `{gc}` lists the notes that could go; propose them to the user. If there is "
-        "no text, keep nothing and {{action:ask_user}}."
+        f"text is `{GC}` alone, keep nothing: `{gc}` lists the notes that could go; propose them to the user. If there "
+        "is no text, keep nothing and {{action:ask_user}}."
     )
     return f"{render_text(ctx, reading)}\n\n{typed_words(_WORDS, values)}"
 
