@@ -62,7 +62,7 @@ def test_any_call_completes_a_recorded_close(project: Project, make_app: Callabl
     recorded(project, make_app)
     answer = make_app(project.root).call(tool, SMALLEST[tool])
     content = unpack(answer)
-    answer.delivered()
+    answer.confirm_delivery()
     assert JOURNAL not in project.snapshot()
     cycles = project.json("history.json")["cycles"]
     assert len(cycles) == 2

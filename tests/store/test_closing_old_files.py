@@ -29,7 +29,7 @@ def kept_open(root: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("end", ["delivered", "undelivered"])
+@pytest.mark.parametrize("end", ["confirm_delivery", "drop_delivery"])
 def test_old_file_is_closed_after_the_response(tmp_path: Path, end: str) -> None:
     """The old list is closed after the response was sent, or can no longer be sent."""
     app = App(Workspace(str(tmp_path)))

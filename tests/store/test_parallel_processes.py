@@ -37,7 +37,7 @@ for number in range(int(sys.argv[3])):
     answer = app.call("task_close", {})
     assert not answer.result["isError"], answer.result
     print(answer.result["structuredContent"]["archived"]["tasks"], flush=True)
-    answer.delivered()
+    answer.confirm_delivery()
 """
 
 

@@ -81,7 +81,7 @@ def test_message_with_too_many_values_is_refused(tmp_path: Path) -> None:
         kept = modern(2, "tools/call", name="artifact_write", arguments=text)
         reply = await client.modern(values)
         assert reply.status == 400
-        assert "more than 200000 brackets" in reply.message["error"]["message"]
+        assert "more than 200000 opening brackets" in reply.message["error"]["message"]
         assert (await client.modern(kept)).message["result"]["isError"] is False
 
     run(tmp_path, work)
