@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -242,17 +243,23 @@ def test_a_kill_leaves_the_old_files_or_the_new_ones(example: Project, capsys: C
     assert outcomes == {False, True}
 
 
-def test_remains_of_a_killed_export_are_removed_later(example: Project, capsys: Capture, folder: Path) -> None:
-    """Unfinished folders of more than an hour ago go with the next export; younger ones and others stay."""
-    names = (".nexus-tmp-0123456789abcdef", ".nexus-tmp-fedcba9876543210-old", ".nexus-tmp-young00000000000", "mine")
-    for name in (*names, ".nexus-tmp-00000000000000ff"):
+def test_remains_of_a_killed_export_are_removed_later(
+    example: Project, capsys: Capture, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unfinished folders of more than an hour ago go with the next export; younger ones, others, and an old folder that
+    is no export without edits stay.
+    """
+    unfinished, edited = ".nexus-tmp-0123456789abcdef", ".nexus-tmp-fedcba9876543210-old"
+    names = {unfinished, edited, ".nexus-tmp-young00000000000", "mine"}
+    for name in names:
         (folder.parent / name).mkdir()
         (folder.parent / name / "README.md").write_text("x", encoding="utf-8")
-    for name in names:
-        os.utime(folder.parent / name, (0, 0))
     _export(example, capsys, folder)
-    left = {name for name in os.listdir(folder.parent) if name != "out"}
-    assert left & {*names, ".nexus-tmp-00000000000000ff"} == {*names[2:], ".nexus-tmp-00000000000000ff"}
+    assert names <= {*os.listdir(folder.parent)}
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 7200)
+    _export(example, capsys, folder.parent / "second")
+    assert names & {*os.listdir(folder.parent)} == names - {unfinished}
 
 
 def test_many_cycles_are_in_a_file_for_each_month(project: Project, capsys: Capture, folder: Path) -> None:

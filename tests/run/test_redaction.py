@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -98,4 +99,4 @@ def test_secrets_of_a_linked_file_are_in_no_file_of_the_run(tmp_path: Path) -> N
     files = {path.name: path.read_bytes() for path in of_run if path.is_file()}
     assert [name for name, data in files.items() if secret.encode() in data] == []
     wanted = {"events.jsonl", "transcript.jsonl", "stdout.raw", "stderr.txt", "diff.patch", "report.md", "command.json"}
-    assert [name for name in {*wanted, "q1.json", "run.json"} if b"[STRIPE]" not in files[name]] == []
+    assert [name for name in {*wanted, "q1.json", "run.json"} if not re.search(rb"\\?\[STRIPE\\?\]", files[name])] == []

@@ -46,7 +46,7 @@ class FakeAnswer:
             "structuredContent": content,
             "isError": "error" in content,
         }
-        self.rendered = self.result
+        self.rendered_result = self.result
 
     def confirm_delivery(self) -> None:
         self._note("delivered")
@@ -106,7 +106,7 @@ class FakeApp:
         if params.get("uri") == "raise":
             raise RuntimeError("a defect of the look")
         answer = FakeAnswer(lambda _: None, {})
-        answer.result = answer.rendered = LOOKS[method]
+        answer.result = answer.rendered_result = LOOKS[method]
         return answer
 
     def run(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -150,7 +150,7 @@ def _assertion(assertion: Assertion) -> Iterator[str]:
     head = dict.fromkeys((assertion.kind, place(assertion), one_line(assertion.path, LIMIT)))
     yield ": ".join(head)
     yield f"    expected: {format_value(assertion.expected, LIMIT)}"
-    yield f"    format_seen:     {format_seen(assertion, LIMIT)}"
+    yield f"    seen:     {format_seen(assertion, LIMIT)}"
     if note(assertion):
         yield f"    {one_line(note(assertion), LIMIT)}"
 
