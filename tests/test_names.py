@@ -13,6 +13,24 @@ REFUSED = frozenset(
         *("ahead", "aside", "asked", "called", "covered", "cut", "done", "edited", "given", "gone", "held", "kept"),
         *("lost", "made", "merged", "opened", "raised", "refused", "resolved", "said", "shut", "standing", "taken"),
         *("together", "told", "touched", "unlisted", "unmapped", "unmerged", "unsure", "written"),
+        *("awaited", "begun", "changed", "checked", "chosen", "closed", "compared", "counted", "decided", "delivered"),
+        *("embedded", "ended", "escaped", "expired", "failed", "fenced", "filled", "flushed", "found", "generated"),
+        *(
+            "indented",
+            "installed",
+            "joined",
+            "judged",
+            "known",
+            "labelled",
+            "late",
+            "left",
+            "listed",
+            "locked",
+            "marked",
+        ),
+        *("mounted", "needed", "normalized", "parsed", "printed", "quoted", "recovered", "renamed", "replaced", "seen"),
+        *("selected", "sent", "settled", "shortened", "shown", "spent", "staged", "started", "stored", "typed"),
+        *("undelivered", "unfinished", "unmarked", "untrusted", "unverified", "used", "waited", "worked", "wrapped"),
     )
 )
 _VALUES = ("property", "cached_property")

@@ -167,7 +167,7 @@ async def _answer(request: Request, template: str, context: dict[str, Any], stat
     return HTMLResponse(await to_thread.run_sync(render, template, made), status)
 
 
-def _watched_ids_of(board: Board, request: Request) -> list[str]:
+def _watched_keys(board: Board, request: Request) -> list[str]:
     keys = request.query_params.get("projects", "").split(",")
     if any(key not in board.projects for key in keys):
         raise HTTPException(HTTPStatus.NOT_FOUND, "There is no such project.")
@@ -176,11 +176,11 @@ def _watched_ids_of(board: Board, request: Request) -> list[str]:
 
 async def _send_checksum(board: Board, request: Request) -> Response:
     """Send the checksum of the projects' files (Hub.checksum). A window without a stream requests it regularly."""
-    return JSONResponse({"seen": await to_thread.run_sync(board.hub.checksum, _watched_ids_of(board, request))})
+    return JSONResponse({"seen": await to_thread.run_sync(board.hub.checksum, _watched_keys(board, request))})
 
 
 async def _events(board: Board, request: Request) -> Response:
-    keys = _watched_ids_of(board, request)
+    keys = _watched_keys(board, request)
     seen = request.headers.get("last-event-id") or request.query_params.get("seen", "")
     return EventSourceResponse(board.hub.changes(keys, seen), ping=PING_S)
 

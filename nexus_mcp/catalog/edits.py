@@ -293,7 +293,7 @@ def _apply(
     if before is None:
         over.data = new_file(edit.start, edit.head, edit.change)
     else:
-        over.data, is_frozen, is_bare = _rewritten(before, over.format_path(edit.path), edit)
+        over.data, is_frozen, is_bare = _rewrite(before, over.format_path(edit.path), edit)
     try:
         own_value(over, shipped)
     except CatalogError as error:
@@ -301,7 +301,7 @@ def _apply(
     return over.data, is_frozen, is_bare
 
 
-def _rewritten(before: bytes, shown: str, edit: Edit) -> tuple[bytes, bool, bool]:
+def _rewrite(before: bytes, shown: str, edit: Edit) -> tuple[bytes, bool, bool]:
     """Return the result of `_apply` for the bytes `before`. If there is `edit.tidy`, the file then has
     no values that only repeat the shipped catalog, unless a comment would be lost with them.
     """

@@ -89,11 +89,11 @@ def _no_hit(view: dict[str, Any], values: Values) -> str:
     counts = view["counts"]
     what = "ready" if READY.name in values else "waiting" if BLOCKED.name in values else "there"
     whose = f" of {owner}" if owner else ""
-    parts = [f"{counts[state]} {words}" for state, words in _count_rows() if counts[state]]
+    parts = [f"{counts[state]} {words}" for state, words in _state_words() if counts[state]]
     return f"No task{whose} is {what} now; in all there are {', '.join(parts)}. nexus-mcp tasks lists them."
 
 
-def _count_rows() -> list[tuple[str, str]]:
+def _state_words() -> list[tuple[str, str]]:
     from nexus_mcp.cli.task_lines import GROUPS
     from nexus_mcp.views.tasks import WORDS
 

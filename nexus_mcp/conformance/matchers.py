@@ -87,7 +87,7 @@ _VALUES: dict[str, tuple[Callable[[Any], bool], str]] = {
 def mismatch(expected: Any, seen: Any) -> str:
     """Return the mismatch of `seen` in one line; "" if it matches. `seen` may be MISSING, which matches only null.
 
-    Raise HarnessFault and Halted, as `helper.search` does for a pattern.
+    Raise HarnessFault and RunHalted, as `helper.search` does for a pattern.
     """
     if isinstance(expected, dict):
         return _against_matcher(expected, seen)
@@ -190,7 +190,7 @@ def _names(members: Collection[str]) -> str:
 def faults(expected: Any, pointer: str = "") -> list[Fault]:
     """Return the faults of an expected value in a fixture; `pointer` is its place.
 
-    Raise HarnessFault and Halted, as `helper.find_fault` does for a pattern.
+    Raise HarnessFault and RunHalted, as `helper.find_fault` does for a pattern.
     """
     if isinstance(expected, list):
         if len(expected) > EXPECTED_ITEMS:

@@ -50,10 +50,10 @@ def find_unrecorded(site: Site, harness: Harness, record: Record) -> list[str]:
         unknown = {path for path in paths if site.key(path) not in record.files and _is_marked(path)}
         if unknown:
             found[site.format_path(os.path.join(folder, ""))] = len(unknown)
-    return [place if count == 1 and " in " in place else _count_entries(place, count) for place, count in found.items()]
+    return [place if count == 1 and " in " in place else _entries_text(place, count) for place, count in found.items()]
 
 
-def _count_entries(place: str, count: int) -> str:
+def _entries_text(place: str, count: int) -> str:
     if " in " in place:
         return f"{count} entries of {place}"
     return f"{count} generated file{'' if count == 1 else 's'} in {place}/"

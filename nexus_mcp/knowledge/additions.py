@@ -42,7 +42,7 @@ def add(store: Store, drafts: list[Draft], policy: dict[str, Any], *, dry_run: b
                 return _Additions(None, policy).place_all(drafts)
             with folder:
                 return _Additions(folder, policy).place_all(drafts)
-    with notes.lock_folder(store, KIND) as (_, folder, held):
+    with notes.locked_folder(store, KIND) as (_, folder, held):
         additions = _Additions(folder, policy)
         found = []
         for draft in drafts:

@@ -1,4 +1,4 @@
-"""Name the files of notes, and read, create and extend them. A writer must hold the lock (`lock_folder`)."""
+"""Name the files of notes, and read, create and extend them. A writer must hold the lock (`locked_folder`)."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def read(nexus: Folder | None, kind: str, name: str) -> str | None:
 
 
 @contextmanager
-def lock_folder(store: Store, kind: str) -> Iterator[tuple[Folder, Folder, HeldLock]]:
+def locked_folder(store: Store, kind: str) -> Iterator[tuple[Folder, Folder, HeldLock]]:
     """Take the lock; yield (`.nexus`, its folder `kind`, the lock). If the block fails, remove the folder if it is new
     and empty, except after NotConfirmed.
     """

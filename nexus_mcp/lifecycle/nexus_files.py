@@ -202,13 +202,13 @@ class Kinds:
         if below is None:
             is_above = self._top[: len(parts(place))] == [name.casefold() for name in parts(place)]
             # The `.nexus` of the main worktree, or of another project, counts like a nested one.
-            return STATE if is_above else max(self._kind_of(place, ""), _as_written(place))
+            return STATE if is_above else max(self._kind_by_inode(place, ""), _as_written(place))
         kind = kind_of(below)
         if kind == NOTE and not place.startswith(self._root):
             kind = FILE
         if kind == FILE:
             holds_nexus = os.path.lexists(os.path.join(place, NEXUS))  # of a worktree, of another project
-            return STATE if holds_nexus else self._kind_of(place, self._root)
+            return STATE if holds_nexus else self._kind_by_inode(place, self._root)
         return kind
 
     def _below(self, place: str) -> str | None:
@@ -218,7 +218,7 @@ class Kinds:
         is_below = [name.casefold() for name in names[:number]] == self._top and len(names) > number
         return "/".join(names[number:]) if is_below else None
 
-    def _kind_of(self, place: str, top: str) -> int:
+    def _kind_by_inode(self, place: str, top: str) -> int:
         """Return the kind of a place by its inode or that of a parent folder, up to `top`; FILE if none is guarded."""
         rest: list[str] = []
         while self._inodes and len(place) > len(top):

@@ -54,7 +54,7 @@ def are_whole(data: bytes) -> bool:
 
 
 def split(data: bytes) -> tuple[bytes, bytes]:
-    """Return (our side, their side). Raise Undecided when markers are absent, nested, incomplete or out of order."""
+    """Return (our side, their side). Raise MergeUndecided if markers are absent, nested, incomplete or out of order."""
     first = _FIRST.search(data)
     if first is None:
         _refuse(data, 0)
@@ -90,8 +90,8 @@ def _refuse(data: bytes, position: int) -> NoReturn:
 def unmerged_sides(root: str) -> tuple[bytes, bytes] | None:
     """Return (our side, their side) of history.json from git's index, for the project at `root`.
 
-    Return None without a repository, or without a conflict between two sides. Raise Undecided if git fails, because the
-    sides may be in the index and nowhere else.
+    Return None without a repository, or without a conflict between two sides. Raise MergeUndecided if git fails,
+    because the sides may be in the index and nowhere else.
     """
     # If `.nexus` is a repository of its own, git tracks the file there.
     folder = os.path.join(root, _NEXUS)

@@ -147,7 +147,7 @@ def repair(
 ) -> Repair:
     """Diagnose the history, and repair it when a repair is safe.
 
-    A Conflict is always repaired, a Damaged file only with `damage` and if its `unsure` is empty. With a `revision` the
+    A Conflict is always repaired, a DamagedFile only with `damage` and if its `unsure` is empty. With a `revision` the
     cycles of that commit are restored, also without `damage`. The journal of an interrupted change is left to the next
     call: completing it needs a readable history. The writing is inside the context manager `interrupt_guard`. Raise the
     errors of `examine`, LockTimeout and NotConfirmed.
@@ -155,7 +155,7 @@ def repair(
     before, seen = _examine(root, revision)
     if _repaired_data(seen.diagnosis, damage=damage) is None:
         return seen
-    with Access(root, lock.WAIT_SECONDS).lock_writer() as at:
+    with Access(root, lock.WAIT_SECONDS).writer_lock() as at:
         nexus, state = at.nexus, at.state
         original = original_of(nexus, HISTORY, HISTORY_LIMIT)
         data = original.content()

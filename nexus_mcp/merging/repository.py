@@ -42,8 +42,8 @@ class UnknownCommit(MergeUndecided):
 def committed_copy(root: str, revision: str = HEAD) -> bytes | None:
     """Return history.json of the commit `revision` for the project at `root`; None if the commit has no such file.
 
-    Raise UnknownCommit without such a commit or a repository; Undecided when git fails, or when the file in the commit
-    is too large or no regular file.
+    Raise UnknownCommit without such a commit or a repository; MergeUndecided when git fails, or when the file in the
+    commit is too large or no regular file.
     """
     # If `.nexus` is a repository of its own, git tracks the file there.
     folder = os.path.join(root, _NEXUS)
@@ -77,7 +77,8 @@ def query(
 ) -> tuple[int, bytes]:
     """Run git in `folder`. Return (exit code, stdout).
 
-    Raise Undecided if the exit code is not in `allowed`; the error contains `question` (the unknown fact) and `advice`.
+    Raise MergeUndecided if the exit code is not in `allowed`; the error contains `question` (the unknown fact) and
+    `advice`.
     """
     try:
         code, data, complaint = run_git(folder, *words)

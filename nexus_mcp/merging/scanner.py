@@ -43,7 +43,7 @@ class Pieces:
     """
 
     def __init__(self, text: str) -> None:
-        """Scan `text`. Raise Undecided when it does not begin as a history, or when a human has to decide."""
+        """Scan `text`. Raise MergeUndecided when it does not begin as a history, or when a human has to decide."""
         self.text = text
         self.spans: list[tuple[int, int]] = []
         self.gaps: list[tuple[int, int]] = []
@@ -73,7 +73,8 @@ class Pieces:
             at = following
 
     def _end(self, at: int, *, like_ours: bool = False) -> int | None:
-        """Return the end of the cycle at `at`, None without one. Raise Undecided for one that only our reader refuses.
+        """Return the end of the cycle at `at`, None without one. Raise MergeUndecided for one that only our reader
+        refuses.
 
         With `like_ours` a cycle needs `completed_at` and `tasks`.
         """
@@ -176,7 +177,7 @@ class SalvageResult:
 
 
 def salvage(data: bytes) -> SalvageResult:
-    """Return the readable part of `data`. Raise Undecided when nothing is readable, or when a human has to decide."""
+    """Return the readable part of `data`. Raise MergeUndecided if nothing is readable, or if a human has to decide."""
     # Invalid UTF-8 becomes lone surrogates: `_end` refuses a cycle that has one, and the other cycles can be read.
     text = data.decode("utf-8", "surrogateescape")
     pieces = Pieces(text)

@@ -25,7 +25,7 @@ def assemble(items: Sequence[Item], ours: Side, theirs: Side, shell: Side) -> by
     """Return a history with the cycles `items` and the other fields of `shell`.
 
     The text around the cycles is taken from the sides where possible. If `items` begins with the first cycles of ours,
-    these are copied with the text between them. Raise Undecided when the result would lose or change a cycle or a
+    these are copied with the text between them. Raise MergeUndecided when the result would lose or change a cycle or a
     field, or would be too large to be read back.
     """
     as_is = 0
@@ -49,7 +49,7 @@ def assemble(items: Sequence[Item], ours: Side, theirs: Side, shell: Side) -> by
 def shell_of(ours: Side, theirs: Side, base: Side | None) -> Side:
     """Return the side whose other fields (schema_version, fields of a newer version) fit the merge of both.
 
-    Raise Undecided if both sides changed them, or if it is unknown which side did.
+    Raise MergeUndecided if both sides changed them, or if it is unknown which side did.
     """
     own, other = ours.members_key(), theirs.members_key()
     before = None if base is None else base.members_key()
@@ -84,7 +84,7 @@ def _trail(history: HistoryFile) -> str:
 
 
 def merge(base: bytes | None, ours: bytes, theirs: bytes, *, descends: bool = True) -> bytes:
-    """Return the merged file. `base` is None without a common ancestor; `descends` as for join. Raise Undecided.
+    """Return the merged file. `base` is None without a common ancestor; `descends` as for join. Raise MergeUndecided.
 
     The text of a cycle in both sides is taken from ours.
     """
@@ -111,7 +111,7 @@ class Combination:
 
 
 def combine(file: bytes, ours: bytes, theirs: bytes) -> Combination:
-    """Combine the cycles of both sides in git's index with those that only `file` has. Raise Undecided.
+    """Combine the cycles of both sides in git's index with those that only `file` has. Raise MergeUndecided.
 
     A cycle that several of the three versions have counts once. A cycle that only the file repeats counts once, too,
     because git, when it merges by lines, may have taken it from both sides. The text of a cycle comes from the file if
@@ -136,7 +136,7 @@ def combine(file: bytes, ours: bytes, theirs: bytes) -> Combination:
 
 
 def union(ours: bytes, theirs: bytes) -> bytes:
-    """Return a history with the cycles of both sides, merged without a common ancestor. Raise Undecided."""
+    """Return a history with the cycles of both sides, merged without a common ancestor. Raise MergeUndecided."""
     return merge(None, ours, theirs)
 
 
@@ -194,8 +194,8 @@ def restore(file: bytes | None, commit: bytes, revision: str) -> RestoreResult:
     """Return all cycles that the `commit` has, in its order, then those that only the `file` has, in the file's order.
 
     `file` is the readable part, None if there is none; `revision` is the name of the commit. Repeated cycles stay
-    repeated. Raise Undecided when `commit` or `file` is no history or has a newer version, or when the result would be
-    too large.
+    repeated. Raise MergeUndecided when `commit` or `file` is no history or has a newer version, or when the result
+    would be too large.
     """
     base = Side.read(commit, f"the copy in {revision}")
     own = None if file is None else Side.read(file, THE_FILE)

@@ -187,7 +187,7 @@ class Attempts:
             place = Place(
                 *(run.driver(self._harness(record, request.role)), request, folder, self.id, record.attempt.number),
                 *(guards_from(run.config.guards_for(request.model), os.environ), run.config.session_timeout_s, environ),
-                flushed=run.log.flush,
+                flush=run.log.flush,
                 wrap=await sandbox.around(run.repository, run.config, request.folder, request.scratch),
                 redactor=run.redactor,
                 is_forbidden=self._judge_of_tools(request),
@@ -363,7 +363,7 @@ class Attempts:
             scratch=scratch,
             session=str(uuid.uuid4()),
             resume=resume,
-            forbidden=self._forbidden(agent, harness),
+            forbidden=self._forbidden_tools(agent, harness),
             read_only=is_judge or stage.role == "advisor",
             schema=verdict.Verdict.model_json_schema() if is_judge else None,
             mount=run.mount(harness, scratch, record.worktree),
@@ -389,7 +389,7 @@ class Attempts:
         limit = self.run.config.max_cost_usd
         return None if limit is None else max(0.01, limit - self.run.state.cost_usd)
 
-    def _forbidden(self, agent: str, harness: str) -> tuple[str, ...]:
+    def _forbidden_tools(self, agent: str, harness: str) -> tuple[str, ...]:
         if agent not in self.run.catalog.agents:
             return ()
         return tuple(name for name in forbidden_tools(self.run.catalog, agent, harness) if "*" not in name)

@@ -315,7 +315,11 @@ def _task(task: TaskRecord, event: ev.AnyEvent) -> TaskRecord:
             return replace(task, state="ready", reason="")
         case ev.AttemptPlanned():
             return replace(
-                task, state="running", attempts=(*task.attempts, _plan(task, event)), forced_tier=None, fresh=False
+                task,
+                state="running",
+                attempts=(*task.attempts, _new_attempt(task, event)),
+                forced_tier=None,
+                fresh=False,
             )
         case ev.TaskDone():
             return replace(task, state="completed", reason="by hand" if event.by_hand else "")
@@ -347,7 +351,7 @@ def _task(task: TaskRecord, event: ev.AnyEvent) -> TaskRecord:
     return replace(task, state=state, attempts=(*task.attempts[:-1], last))
 
 
-def _plan(task: TaskRecord, event: ev.AttemptPlanned) -> AttemptRecord:
+def _new_attempt(task: TaskRecord, event: ev.AttemptPlanned) -> AttemptRecord:
     """Return the record of a new attempt. It inherits the security reasons of the work that it begins with."""
     assert event.attempt is not None
     before = next((one for one in reversed(task.attempts) if one.commit and one.commit == event.base), None)

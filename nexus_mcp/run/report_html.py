@@ -52,9 +52,9 @@ def html(
     parts = [
         "<!doctype html><html lang=en><head><meta charset=utf-8>",
         '<meta name=viewport content="width=device-width,initial-scale=1">',
-        f"<title>{_show(goal or state.run)}</title><style>{_STYLE}</style></head><body>",
-        f"<h1>{_show(goal or state.run)}</h1><p>{_show(status_line(state, document))}</p>",
-        f"<p class=soft>{_show(state.run)}</p>" if goal else "",
+        f"<title>{_html(goal or state.run)}</title><style>{_STYLE}</style></head><body>",
+        f"<h1>{_html(goal or state.run)}</h1><p>{_html(status_line(state, document))}</p>",
+        f"<p class=soft>{_html(state.run)}</p>" if goal else "",
         f"<table><thead><tr>{''.join(f'<th>{name}</th>' for name in _HEADS)}</tr></thead><tbody>",
         *(_row(cells) for cells in rows(state, document)),
         "</tbody></table>",
@@ -63,7 +63,7 @@ def html(
     if tasks := attempted_tasks(state):
         parts.append("<h2>What happened</h2>")
     for record in tasks:
-        title = f"Task {record.id}: {_show(title_of(document, record.id))}"
+        title = f"Task {record.id}: {_html(title_of(document, record.id))}"
         mine = [(one.attempt.number, (diffs or {}).get((record.id, one.attempt.number), "")) for one in record.attempts]
         parts.append(f"<details><summary>{title}</summary>{_steps(steps.get(record.id, ()))}{_diffs(mine)}</details>")
     what = "".join(f"<li>{_line(text)}</li>" for text in remaining_steps(state, document, merge, _flat))
@@ -73,7 +73,7 @@ def html(
 
 def _row(cells: Sequence[str]) -> str:
     named = zip(_HEADS, cells, strict=True)
-    return f"<tr>{''.join(f'<td data-name={name}{_class(cell)}>{_show(cell)}</td>' for name, cell in named)}</tr>"
+    return f"<tr>{''.join(f'<td data-name={name}{_class(cell)}>{_html(cell)}</td>' for name, cell in named)}</tr>"
 
 
 def _class(cell: str) -> str:
@@ -82,7 +82,7 @@ def _class(cell: str) -> str:
 
 def _steps(lines: Iterable[str]) -> str:
     rows_ = ((line[:8], line[9:]) for line in lines)
-    return f"<ol>{''.join(f'<li><time>{escape(at)}</time>{_show(text)}</li>' for at, text in rows_)}</ol>"
+    return f"<ol>{''.join(f'<li><time>{escape(at)}</time>{_html(text)}</li>' for at, text in rows_)}</ol>"
 
 
 def _diffs(found: Iterable[tuple[int, str]]) -> str:
@@ -107,9 +107,9 @@ def _flat(text: str) -> str:
 def _line(text: str) -> str:
     """Return a line of `remaining_steps` as HTML, with the texts between backticks as code."""
     parts = text.split("`")
-    return "".join(f"<code>{_show(part)}</code>" if at % 2 else _show(part) for at, part in enumerate(parts))
+    return "".join(f"<code>{_html(part)}</code>" if at % 2 else _html(part) for at, part in enumerate(parts))
 
 
-def _show(text: str) -> str:
+def _html(text: str) -> str:
     """Return a text on one line for the page. If it was made inert for a terminal, show the original characters."""
     return escape(printable(text).replace(ESCAPED, "<"))

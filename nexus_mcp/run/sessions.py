@@ -58,7 +58,7 @@ class Result:
 class Place:
     """The surroundings of a session: driver, request, folder of the attempt, and the task and attempt of its events.
 
-    `flushed` returns when the events are on disk. `wrap` turns a command into one that runs it in a sandbox; `redactor`
+    `flush` returns when the events are on disk. `wrap` turns a command into one that runs it in a sandbox; `redactor`
     keeps secrets out of what is written. `is_forbidden` returns whether the agent may not use a tool. `checks` are the
     command lines of the project's checks, `nudged` the guards on tools that have ended a session of the attempt. `used`
     maps the ids of the attempt's earlier sessions to their usage.
@@ -72,7 +72,7 @@ class Place:
     guards: Guards
     timeout_s: float
     environ: dict[str, str]
-    flushed: Callable[[], Awaitable[None]]
+    flush: Callable[[], Awaitable[None]]
     wrap: Callable[[Sequence[str]], tuple[str, ...]] = tuple
     redactor: Redactor = field(default_factory=Redactor)
     is_forbidden: Callable[[str], bool] = lambda _: False
@@ -120,7 +120,7 @@ async def run_session(place: Place, emit: Callable[[ev.Event], object], stop: as
     try:
         tell(ev.ProcessStarted(role=role, agent=agent, pid=process.pid, create_time=process.create_time))
         following = _Following(place, tell, process)
-        await place.flushed()
+        await place.flush()
         process.release()
         feeding = asyncio.create_task(process.feed(command.stdin))
         await _follow(process, following, stop)

@@ -82,7 +82,7 @@ class Answer:
 
     @property
     def rendered_result(self) -> dict[str, Any]:
-        """Return the result for a transport that writes JSON: Rendered fields are JSON text already."""
+        """Return the result for a transport that writes JSON: RenderedJson fields are JSON text already."""
         return self._rendered if self._result is None else self._result
 
     @property
@@ -100,7 +100,7 @@ class Answer:
     def drop_delivery(self) -> None:
         """Run the actions due when the response will not be written: call cancelled or client gone."""
         if self._unanswered is not None:
-            self._unanswered.drop_delivery()
+            self._unanswered.release()
             self._unanswered = None
         self._afterwards()
 

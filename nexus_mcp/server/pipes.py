@@ -344,9 +344,9 @@ def _dump(message: dict[str, Any]) -> bytes:
     result = message.get("result")
     if isinstance(result, dict) and not isinstance(result.get("structuredContent", {}), dict):
         # Results of tools may have parts that are JSON text already.
-        from nexus_mcp.server.response_json import message as rendered
+        from nexus_mcp.server.response_json import message as response_json
 
-        return rendered(message)
+        return response_json(message)
     text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     if text.isascii():
         return text.encode()

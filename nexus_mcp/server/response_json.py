@@ -40,7 +40,7 @@ def content(value: dict[str, Any]) -> tuple[RenderedJson, RenderedJson]:
         if isinstance(member, Rows):
             before = encode_answer(text)
             plain += (before[0], member.compact())
-            quoted += (before[1], member.quote())
+            quoted += (before[1], member.escape())
             text = ""
         else:
             text += _encode(member)

@@ -112,7 +112,7 @@ class Records:
         extras = {key: extra for key, extra in self.extras.items() if key in keys}
         return Records(entries, extras, {one: at for one, at in self.seen.items() if one not in gone})
 
-    def sessions_between(self, before: str, after: str) -> set[str]:
+    def sessions_outside(self, before: str, after: str) -> set[str]:
         """Return the sessions whose last event is not between these two times. A session without a readable time is not
         returned.
         """

@@ -45,7 +45,7 @@ class Rows(list):  # type: ignore[type-arg]
         """
         return b"[%b]" % b",".join([row.to_answer()[0] for row in self])
 
-    def quote(self) -> bytes:
+    def escape(self) -> bytes:
         """Return the array as JSON text, escaped for the inside of a JSON string, without quotes around it."""
         return b"[%b]" % b",".join([row.to_answer()[1] for row in self])
 

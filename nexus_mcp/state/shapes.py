@@ -93,7 +93,7 @@ def part(name: str) -> dict[str, Any]:
     return schema
 
 
-def _close_schema(name: str) -> schemas.Schema:
+def _optional_part(name: str) -> schemas.Schema:
     """Return `part(name)` with none of its fields required, to check new fields of a plan, issue, task or cycle."""
     if name not in _fields:
         _fields[name] = schemas.Schema({**part(name), "required": []})
@@ -108,7 +108,7 @@ def check_change(before: dict[str, Any] | None, file: str, fields: dict[str, Any
     """
     if before is not None:
         check_writable(before, file)
-    check_new(fields, _close_schema(name), name)
+    check_new(fields, _optional_part(name), name)
 
 
 def row(schema: str) -> schemas.Schema:
@@ -119,7 +119,7 @@ def row(schema: str) -> schemas.Schema:
 
 def change_schemas() -> Iterator[schemas.Schema]:
     """Yield the schemas that check a change: first those for the new fields, then those for whole rows."""
-    yield from map(_close_schema, (TASK, PLAN, ISSUE))
+    yield from map(_optional_part, (TASK, PLAN, ISSUE))
     yield from map(row, _ROWS)
 
 

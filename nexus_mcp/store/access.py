@@ -131,12 +131,12 @@ class Access:
             yield nexus, state, completed
 
     def writing(self, rehearse: Rehearse | None = None) -> WriterLock:
-        """Return a context manager like that of `lock_writer`, which also completes an interrupted change. In a new
+        """Return a context manager like that of `writer_lock`, which also completes an interrupted change. In a new
         project it calls `rehearse` first.
         """
         return WriterLock(self, rehearse, completing=True)
 
-    def lock_writer(self) -> WriterLock:
+    def writer_lock(self) -> WriterLock:
         """Return a context manager that makes absent folders, takes the lock, and completes no interrupted change."""
         return WriterLock(self)
 

@@ -296,7 +296,7 @@ def _records_left(store: Store, found: Agents, session: str) -> Records:
     # A running session may have had later events, within NOTED_AFTER_S of the last stored one, that were not stored. A
     # session whose last time is more than OVER_AFTER_S in the future is over, too, because that time must be wrong.
     before, after = store.stamp(-OVER_AFTER_S - NOTED_AFTER_S), store.stamp(OVER_AFTER_S)
-    return found.records.without({session, *found.records.sessions_between(before, after)})
+    return found.records.without({session, *found.records.sessions_outside(before, after)})
 
 
 def _is_due(store: Store, last: str) -> bool:

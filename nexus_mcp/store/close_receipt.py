@@ -61,7 +61,7 @@ class Receipt:
 
     def __del__(self) -> None:
         # A receipt without an owner must not stay locked: it would look like the receipt of a living process.
-        self.drop_delivery()
+        self.release()
 
     def confirm_delivery(self) -> None:
         """Remove the receipt, because the answer was delivered. If the removal fails, one answer may be repeated."""
@@ -69,12 +69,12 @@ class Receipt:
             self.remove()
         except NexusError as error:
             log.warning(f"could not remove {self._name}: {error}")
-            self.drop_delivery()
+            self.release()
 
     def remove(self) -> None:
         """Remove the receipt. Raise StorageError, PathRefused; then this process still holds it, except on Windows."""
         if fcntl is None:
-            self.undelivered()  # Windows does not remove an open file
+            self.release()  # Windows does not remove an open file
         with self._open_state() as state:
             if state is not None:
                 try:
@@ -82,9 +82,9 @@ class Receipt:
                 except OSError as error:
                     raise StorageError(state.show(self._name), "remove", reason(error)) from error
         # Unlock only after the removal: before it, another close could take the receipt for an abandoned one.
-        self.drop_delivery()
+        self.release()
 
-    def drop_delivery(self) -> None:
+    def release(self) -> None:
         """Unlock the receipt. If it still exists, it stays for the next task_close: no client will read the answer."""
         if self._fd is not None:
             close_fd(self._fd)
@@ -182,7 +182,7 @@ def find_undelivered(state: Folder, open_state: OpenState, *, whole: bool = True
             if size <= unchecked:
                 unchecked -= size
             elif size > room or not _begins_as_ours(name, fd):
-                marker.drop_delivery()
+                marker.release()
                 continue
             elif whole:
                 room -= size
@@ -193,7 +193,7 @@ def find_undelivered(state: Folder, open_state: OpenState, *, whole: bool = True
         except OSError as error:
             raise StorageError(state.show(name), "read", reason(error)) from error
         if entry is None:
-            marker.drop_delivery()
+            marker.release()
         else:
             found.append((entry, marker))
     return found

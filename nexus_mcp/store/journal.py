@@ -94,17 +94,17 @@ def read_pending(state: Folder) -> dict[str, Any] | None:
             return None
         journal = decode(data, SHOWN, JOURNAL_DEPTH)
     except StateError as error:
-        raise _damage(error.problem, error.where) from error
+        raise _damage_error(error.problem, error.where) from error
     if is_ours(journal):
         return journal  # type: ignore[no-any-return]
     version = journal.get("version") if isinstance(journal, dict) else None
     if isinstance(version, int) and not isinstance(version, bool) and version > VERSION_WITH_RECORD:
         problem = "holds an unfinished change in a version that this nexus-mcp does not know"
         raise NewerJournal(SHOWN, problem, next_step="Complete it with the newer nexus-mcp that began it.")
-    raise _damage("is not a journal, or was changed after it was written")
+    raise _damage_error("is not a journal, or was changed after it was written")
 
 
-def _damage(problem: str, where: str = "") -> JournalError:
+def _damage_error(problem: str, where: str = "") -> JournalError:
     problem = f"should hold a pending change, but {problem}"
     return JournalError(SHOWN, problem, where=where, next_step=DAMAGED_ADVICE)
 
@@ -200,7 +200,7 @@ def apply(nexus: Folder, state: Folder, change: dict[str, Any], growth: Growth |
     programs saved meanwhile.
 
     `growth` is the history with the cycle, as it was prepared under the same lock; None without a cycle. After a crash
-    `growth` is None too, and `prepared` is empty. The journal itself stays. Raise OSError, Unsynced or a NexusError;
+    `growth` is None too, and `prepared` is empty. The journal itself stays. Raise OSError, SyncFailed or a NexusError;
     then the journal can be applied again later.
     """
     if change["cycle"] is not None:
@@ -420,7 +420,7 @@ def _unfinished_error(state: Folder, is_applied: bool, problem: str) -> NotAppli
 
 def _keep_answer(state: Folder, id_: str) -> None:
     """Rename the journal to the receipt of its answer. A removed journal is no error, because the change was applied
-    before; a removed folder is one. Raise OSError, Unsynced.
+    before; a removed folder is one. Raise OSError, SyncFailed.
     """
     try:
         state.rename(NAME, receipt_name(id_))

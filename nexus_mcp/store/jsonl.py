@@ -27,7 +27,7 @@ def append(folder: Folder, name: str, line: bytes, limit: int, is_ours: Callable
 
     Before a file grows beyond `limit` bytes, its older half is dropped; if no line of that half `is_ours`, the file is
     set aside whole. Unless lines were dropped, the line is not synced, so a power cut may lose the last lines. Raise
-    OSError and NexusError; then the line is missing or truncated. Raise Unsynced if the line is in the file, but a
+    OSError and NexusError; then the line is missing or truncated. Raise SyncFailed if the line is in the file, but a
     power cut may undo that.
     """
     fd = folder.open(name, _FLAGS, PRIVATE)

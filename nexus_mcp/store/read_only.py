@@ -89,14 +89,14 @@ class ReadOnlyAccess(Access):
         with self.state() as state:
             yield state
 
-    def lock_writer(self) -> Never:
+    def writer_lock(self) -> Never:
         """Raise StorageError: this store only reads."""
         raise StorageError(".nexus", "change", "it was opened only for reading")
 
     def writing(self, rehearse: Rehearse | None = None) -> Never:  # noqa: ARG002
-        """Raise StorageError, as `lock_writer` does."""
-        self.lock_writer()
+        """Raise StorageError, as `writer_lock` does."""
+        self.writer_lock()
 
     def lock(self, state: Folder) -> Never:  # noqa: ARG002
-        """Raise StorageError, as `lock_writer` does."""
-        self.lock_writer()
+        """Raise StorageError, as `writer_lock` does."""
+        self.writer_lock()

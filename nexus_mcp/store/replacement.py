@@ -315,7 +315,7 @@ class Replacement:
 
         Raise ChangedMeanwhile with nothing changed: without `forward` after any save; with it only if the file appeared
         or disappeared, or was saved and names cannot be exchanged. Raise OSError, StorageError with nothing changed;
-        atomic.Unsynced if the replaced file should get its name back, but cannot.
+        atomic.SyncFailed if the replaced file should get its name back, but cannot.
         """
         folder, name, original = self._folder, self._name, self._original
         if new is None and not original.is_there:
@@ -373,7 +373,7 @@ class Replacement:
     def _put_back(self, held: str, new: New | None) -> None:
         """Give the replaced file its name back. Another file saved under that name meanwhile is kept as a copy.
 
-        Raise atomic.Unsynced if the file cannot be put back, because then the change is made. Raise StorageError.
+        Raise atomic.SyncFailed if the file cannot be put back, because then the change is made. Raise StorageError.
         """
         folder, name = self._folder, self._name
         try:

@@ -33,7 +33,7 @@ def check_arguments(tool: Tool, call_arguments: dict[str, Any]) -> dict[str, Any
     if unknown:
         accepted = ", ".join(tool.parameters)
         hint = f"the accepted parameters are {accepted}" if accepted else "no parameters are accepted"
-        texts = [f"unknown parameter {_show_name(name)}" for name in unknown[:_MOST_UNKNOWN]]
+        texts = [f"unknown parameter {_quote_name(name)}" for name in unknown[:_MOST_UNKNOWN]]
         more = [f"{len(unknown) - len(texts)} more unknown parameters"] if len(unknown) > len(texts) else []
         raise InvalidArguments([*texts, *more, hint])
     missing = [name for name in tool.required if call_arguments.get(name) is None]
@@ -55,7 +55,7 @@ def check_arguments(tool: Tool, call_arguments: dict[str, Any]) -> dict[str, Any
     return arguments
 
 
-def _show_name(name: str) -> str:
+def _quote_name(name: str) -> str:
     """Return the name of an unknown parameter or of a member of an object, quoted and shortened for a message."""
     from nexus_mcp.quoting import quote
 
@@ -107,7 +107,7 @@ def _object(value: Any, schema: dict[str, Any]) -> dict[str, Any]:
     for name in value:
         _inner("has a member name that", name, {"type": "string"})
     members = schema["additionalProperties"]
-    return {name: _inner(f"member {_show_name(name)}", item, members) for name, item in value.items()}
+    return {name: _inner(f"member {_quote_name(name)}", item, members) for name, item in value.items()}
 
 
 def _inner(place: str, value: Any, schema: dict[str, Any]) -> Any:

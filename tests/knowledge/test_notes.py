@@ -14,7 +14,7 @@ from tests.support import Project
 
 
 def put(project: Project, text: str, tags: list[str] | None = None, name: str = "a.md") -> str:
-    with notes.lock_folder(Store(Workspace(str(project.root))), "memory") as (_, folder, held):
+    with notes.locked_folder(Store(Workspace(str(project.root))), "memory") as (_, folder, held):
         return notes.put(folder, name, text, tags or [], held)
 
 

@@ -131,6 +131,6 @@ def test_thousands_of_sessions_are_checked_in_one_pass() -> None:
     entries = [{"agent_id": f"a{number}", "started_at": f"2026-01-0{number % 9}T00:00:00Z"} for number in range(3000)]
     extras = {(f"a{n}", f"2026-01-0{n % 9}T00:00:00Z"): {"session_id": f"s{n}"} for n in range(3000)}
     seen = {f"s{number}": "2026-01-01T00:00:00Z" for number in range(3000)}
-    ended = Counted(entries, extras, seen).sessions_between("2026-01-03T00:00:00Z", "2026-01-07T12:00:00Z")
+    ended = Counted(entries, extras, seen).sessions_outside("2026-01-03T00:00:00Z", "2026-01-07T12:00:00Z")
     assert looks[0] == 3000
     assert ended == {f"s{number}" for number in range(3000) if number % 9 in (0, 1, 2, 8)}

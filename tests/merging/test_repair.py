@@ -194,7 +194,7 @@ def test_repair_waits_for_the_lock(project: Project, monkeypatch: pytest.MonkeyP
     project.put("history.json", MARKED)
     root = str(project.root)
     monkeypatch.setattr(lock, "WAIT_SECONDS", 0.0)
-    with Access(root, 0.0).lock_writer(), pytest.raises(LockTimeout):
+    with Access(root, 0.0).writer_lock(), pytest.raises(LockTimeout):
         repair(root)
     assert project.get("history.json") == MARKED
     seen = module._examine(root)

@@ -51,7 +51,7 @@ ACCEPTED: tuple[tuple[str, str, str], ...] = (
     ("state/shapes", r".*('plan_issue'|'deps'|is_integer).*", _TWO),
     ("state/shapes", r"_spell_ids\(\[good\].* left out|good left out .*|schema == TASKS -> .*|1 -> 2", _TWO),
     ("state/shapes", r"(if not )?all\(map\(row\(.*|return rows -> return None", _ROWS),
-    ("state/shapes", r"\*\*part\(name\) left out .*|check_new\(fields, _close_schema.* left out", _GUARD),
+    ("state/shapes", r"\*\*part\(name\) left out .*|check_new\(fields, _optional_part.* left out", _GUARD),
     ("state/shapes", r"any\(\(isinstance\(item.*|len\(out\) < .*", _SAME),
     ("state/shapes", r"isinstance\((value|item|member), .* -> .*", _SAME),
     ("state/shapes", r".*(schemas\.(readable_)?faults|\*\*value|'goal'|'plan|'tasks|plan is None|False).*", _CRASH),

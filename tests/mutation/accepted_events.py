@@ -105,7 +105,7 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "lifecycle/nexus_files",
-        r".*(_inodes|NEXUS left|known|_kind_of|rest|info\.st_ino|'nt'|localhost|made|encode|hex).*",
+        r".*(_inodes|NEXUS left|known|_kind_by_inode|rest|info\.st_ino|'nt'|localhost|made|encode|hex).*",
         _PLACES,
     ),
     (
@@ -131,11 +131,11 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
         _PLACES_TOO,
     ),
     (
-        "lifecycle/nexus_files:Kinds._kind_of",
+        "lifecycle/nexus_files:Kinds._kind_by_inode",
         r"len\(place\) > len\(top\) -> .*",
         "the project folder itself is none of the guarded places",
     ),
-    ("lifecycle/nexus_files:Kinds._kind_of", r"(if )?(not )?name:? -> .*|if not name: -> .*", _PLACES_TOO),
+    ("lifecycle/nexus_files:Kinds._kind_by_inode", r"(if )?(not )?name:? -> .*|if not name: -> .*", _PLACES_TOO),
     (
         "lifecycle/nexus_files",
         r"TRIMMED .* left out|path\.strip\(TRIMMED\) -> .*|(if )?.*bare (and|or|!=|==) .*|.* in bare -> .*",
@@ -315,7 +315,7 @@ ACCEPTED_EVENTS: tuple[tuple[str, str, str], ...] = (
     ("state/agents:Records.names_of", r"isinstance\(name, str\) and .*", _GUARD),
     ("state/agents:Records.names_for", r".*MOST_NAMES.*|'names' -> .*", _LARGE),
     ("state/agents:Records.pairs", r".*", _OWN),
-    ("state/agents:(Records.(last_event|with_seen|sessions_between)|_times|is_time)", r".*", _SESSIONS),
+    ("state/agents:(Records.(last_event|with_seen|sessions_outside)|_times|is_time)", r".*", _SESSIONS),
     ("state/agents:Records.without", r"key in keys .*|one not in gone .*", _OWN),
     ("state/agents:Records.apply_all", r".* left out", _OWN),
     ("state/agents:_Working.__init__", r"\(key := .*|\*\*records\.seen .*", _SAME_MS),

@@ -97,7 +97,7 @@ def test_replaced_lock_file_is_closed(access: Access) -> None:
         return real(folder, name)
 
     before = descriptors()
-    with patch.object(Folder, "look", look), access.lock_writer():
+    with patch.object(Folder, "look", look), access.writer_lock():
         assert left == [0]
     assert descriptors() == before
 

@@ -15,6 +15,7 @@ from unittest.mock import patch
 import pytest
 
 from nexus_mcp.server.app import App
+from nexus_mcp.store import close_receipt
 from nexus_mcp.store.folder import Folder
 from nexus_mcp.workspace import Workspace
 from tests.store.crash_points import killed
@@ -291,3 +292,12 @@ def test_no_answer_is_given_while_an_older_receipt_cannot_be_removed(tmp_path: P
     assert "nothing was changed" in answer.result["structuredContent"]["error"]
     assert answered(tmp_path, "task_close") == wanted
     assert [path.exists() for path in two_receipts] == [False, False]
+
+
+def test_without_flock_a_receipt_is_closed_before_its_removal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows has no flock, and does not remove an open file."""
+    answered(tmp_path, "plan_start", PLAN)
+    answer = App(Workspace(str(tmp_path))).call("task_close", {})
+    monkeypatch.setattr(close_receipt, "fcntl", None)
+    answer.confirm_delivery()
+    assert list((tmp_path / ".nexus/state").glob("closed-*")) == []

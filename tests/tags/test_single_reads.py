@@ -61,7 +61,7 @@ def test_each_note_is_read_once(project: Project, monkeypatch: pytest.MonkeyPatc
         project.put(f"memory/note-{number}.md", f"<!-- tags: t{number} -->\nWords of {number}x.\n")
     opened: list[str] = []
     held: list[bool] = []
-    open_, locked = Folder.open, notes.lock_folder
+    open_, locked = Folder.open, notes.locked_folder
 
     def noted(self: Folder, name: str, flags: int, *others: Any) -> int:
         if name.startswith("note-") and not name.startswith("note-zeta"):
@@ -77,7 +77,7 @@ def test_each_note_is_read_once(project: Project, monkeypatch: pytest.MonkeyPatc
             held.clear()
 
     monkeypatch.setattr(Folder, "open", noted)
-    monkeypatch.setattr(notes, "lock_folder", noting)
+    monkeypatch.setattr(notes, "locked_folder", noting)
     context = said(project, "[m] Zeta eta theta. [m] Iota kappa lambda. [m] Omikron rho sigma.")["context"]
     assert context.count("is carried out already: created") == 3
     assert len(opened) == len(set(opened)) == 50
@@ -101,7 +101,7 @@ def test_next_tag_sees_the_stored_note(project: Project) -> None:
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_note_created_meanwhile_is_seen(project: Project, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
     """It is seen under the lock, and the text that belongs to it is not kept beside it."""
-    locked = notes.lock_folder
+    locked = notes.locked_folder
 
     @contextmanager
     def late(*args: Any) -> Iterator[Any]:
@@ -109,7 +109,7 @@ def test_note_created_meanwhile_is_seen(project: Project, monkeypatch: pytest.Mo
         with locked(*args) as inner:
             yield inner
 
-    monkeypatch.setattr(notes, "lock_folder", late)
+    monkeypatch.setattr(notes, "locked_folder", late)
     (step,) = act("[m] Locks are slow on NFS mounts", load(None), store_of(project))["steps"]
     assert (step["result"], step["path"]) == ("would_extend", "memory/theirs.md")
 

@@ -47,10 +47,10 @@ def test_row_in_two_lists_has_its_text_in_both(rows: list[Any]) -> None:
     """Of a row that two lists share each of them has the text, whichever needed it first."""
     first = Rows(map(Row, rows))
     second = Rows([*first[1:], Row({"id": 1})])
-    assert second.quote() == encode_line(compact(compact(list(second)))[1:-1])
+    assert second.escape() == encode_line(compact(compact(list(second)))[1:-1])
     for each in (first, second):
         assert each.compact() == encode_line(compact(list(each)))
-        assert each.quote() == encode_line(compact(compact(list(each)))[1:-1])
+        assert each.escape() == encode_line(compact(compact(list(each)))[1:-1])
 
 
 @given(st.lists(st.integers(-2, 4), max_size=4))

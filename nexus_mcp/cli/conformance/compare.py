@@ -13,7 +13,7 @@ from nexus_mcp.cli.conformance.options import (
     jobs,
     level,
     print_leftovers,
-    select,
+    select_fixtures,
     suite,
     target_options,
 )
@@ -53,7 +53,7 @@ def run(values: Values) -> int:
         files.check_place(JSON.name, values[JSON.name])
     at_once = jobs(values)
     fixtures = suite(values)
-    chosen = select(values, fixtures)
+    chosen = select_fixtures(values, fixtures)
     options = target_options(values, fixtures)
 
     from nexus_mcp.conformance.report.compare import compare, document, show

@@ -67,7 +67,7 @@ def suite(values: Values) -> list[Fixture]:
     return load(values.lists[FIXTURES.name])
 
 
-def select(values: Values, fixtures: list[Fixture]) -> list[Fixture]:
+def select_fixtures(values: Values, fixtures: list[Fixture]) -> list[Fixture]:
     """Return the fixtures that --level, --only and --tool select. Raise HarnessFault if they select none."""
     from nexus_mcp.conformance.settings import select
 

@@ -17,7 +17,7 @@ from nexus_mcp.cli.conformance.options import (
     jobs,
     level,
     print_leftovers,
-    select,
+    select_fixtures,
     suite,
     target,
     target_options,
@@ -63,7 +63,7 @@ def run(values: Values) -> int:
             raise UsageError(f"{WRITE_EXPECTED.name} needs all failures: leave {MAX.name} out.")
         expected.check(WRITE_EXPECTED.name, values[WRITE_EXPECTED.name], values.get(EXPECTED.name))
     fixtures = suite(values)
-    chosen = select(values, fixtures)
+    chosen = select_fixtures(values, fixtures)
     reasons = _load_expected(values, fixtures)
     options = target_options(values, fixtures)
     judged = target(values, options)

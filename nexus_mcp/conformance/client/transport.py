@@ -197,7 +197,7 @@ class HttpTransport:
             self._fail("sent a compressed response, although the request allows only identity")
         raw = response.aiter_raw
 
-        async def count_bytes(chunk_size: int | None = None) -> AsyncIterator[bytes]:
+        async def read_counting(chunk_size: int | None = None) -> AsyncIterator[bytes]:
             size = found = 0
             async for part in raw(chunk_size):
                 size += len(part)
@@ -209,7 +209,7 @@ class HttpTransport:
                     self._fail(self._allowance.complaint.replace("printed", "sent").replace("a line", "an answer"))
                 yield part
 
-        response.aiter_raw = count_bytes
+        response.aiter_raw = read_counting
 
     def _check(self, item: Any) -> Any:
         if wrong := fault(getattr(item, "message", None)):

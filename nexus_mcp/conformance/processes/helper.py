@@ -69,8 +69,8 @@ class Helpers:
         """Send a request and return its response.
 
         `seconds` bounds the computing time of the helper, which does not depend on the load of the machine. Raise
-        TooSlow, HelperEnded, Halted, RecursionError for a request that is nested too deeply, and HarnessFault when this
-        system has no process, file or memory left for a helper.
+        TooSlow, HelperEnded, RunHalted, RecursionError for a request that is nested too deeply, and HarnessFault when
+        this system has no process, file or memory left for a helper.
         """
         line = json.dumps({**payload, "seconds": seconds}).encode() + b"\n"
         helper = self.idle.pop() if self.idle else _Helper(self.command)
@@ -109,7 +109,7 @@ class Budget:
 
 @functools.cache
 def find_fault(pattern: str) -> str:
-    """Return the fault of a pattern, "" when it can be used. Raise HarnessFault and Halted."""
+    """Return the fault of a pattern, "" when it can be used. Raise HarnessFault and RunHalted."""
     try:
         return str(_match({"pattern": pattern}, MOST_S)["fault"])
     except TooSlow:
@@ -119,7 +119,7 @@ def find_fault(pattern: str) -> str:
 def search(pattern: str, text: str) -> bool:
     """Return whether `pattern` matches anywhere in `text`, as `re.search` does.
 
-    Raise MatchFailed, HarnessFault and Halted.
+    Raise MatchFailed, HarnessFault and RunHalted.
     """
     ours = budget.get() or Budget(MOST_S)
     if ours.left <= 0:
@@ -139,7 +139,7 @@ def schema_fault(tool: str, schema: Any, value: Any, seconds: float) -> str:
     """Return where an answer of `tool` breaks `schema`, or why the schema cannot be used; "" if the answer matches.
 
     The check may take as long as a call, `seconds`, but at least LEAST_S and at most MOST_S. Raise TargetFailure when
-    it takes too long or the answer is nested too deeply, HarnessFault when the helper fails, and Halted.
+    it takes too long or the answer is nested too deeply, HarnessFault when the helper fails, and RunHalted.
     """
     limit = min(MOST_S, max(LEAST_S, seconds))
     try:
@@ -209,7 +209,7 @@ class _Helper:
                 pipe.close()
 
     def _read(self, seconds: float) -> bytes:
-        """Return the next line. Raise TooSlow, HelperEnded, Halted."""
+        """Return the next line. Raise TooSlow, HelperEnded, RunHalted."""
         assert self._process.stdout is not None
         fd = self._process.stdout.fileno()
         poll = select.poll()

@@ -190,7 +190,7 @@ class ServerProcess:
         longest = max(len(self._incoming) + len(lines[0]), *map(len, lines)) if lines else 0
         partial = len(rest) if lines else len(self._incoming) + len(rest)
         self._allowance.count_printed(len(data), len(lines), max(longest, partial))
-        if self._is_over_allowance():
+        if self._fail_if_over_allowance():
             return False
         for line in lines:
             whole = bytes(self._incoming) + line
@@ -198,7 +198,7 @@ class ServerProcess:
             if self.ended:
                 return False
             self._allowance.count_parsed(whole)
-            if not self._is_over_allowance():
+            if not self._fail_if_over_allowance():
                 self._on_line(whole)
         self._incoming += rest
         return True
@@ -209,7 +209,7 @@ class ServerProcess:
             return False
         self._stderr.add(data)
         self._allowance.count_printed(len(data), 0, 0)
-        return not self._is_over_allowance()
+        return not self._fail_if_over_allowance()
 
     def _read(self, fd: int) -> bytes | None:
         """Return the available bytes; b"" when the pipe ends now; None when there are none, or when it ended before."""
@@ -225,7 +225,7 @@ class ServerProcess:
             self._close(fd)
         return data
 
-    def _is_over_allowance(self) -> bool:
+    def _fail_if_over_allowance(self) -> bool:
         if self._allowance.complaint:
             self.fail(self._allowance.complaint)
         return bool(self._allowance.complaint)

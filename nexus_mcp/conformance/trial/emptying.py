@@ -57,7 +57,7 @@ class MountFound(OSError):
 def remove_at(folder: int, name: str) -> None:
     """Delete the file, the link itself or the folder `name` in an open folder. A missing name is no error.
 
-    Raise OSError when it remains, Halted when the work has to stop.
+    Raise OSError when it remains, RunHalted when the work has to stop.
     """
     try:
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
@@ -78,7 +78,7 @@ def remove_at(folder: int, name: str) -> None:
 def empty_folder(top: int, path: str = "") -> list[Leftover]:
     """Delete everything in an open folder as far as possible, and return the first paths that remain.
 
-    `path` is the folder's name in the returned paths. Raise Halted when the work has to stop. This opens at most two
+    `path` is the folder's name in the returned paths. Raise RunHalted when the work has to stop. This opens at most two
     folders below `top` at a time and uses no recursion, because a target can nest folders deeper than descriptors or
     recursion allow.
     """

@@ -183,7 +183,7 @@ class Sandbox:
     def snapshot(self) -> Snapshot:
         """Return the project by paths from its root, and the files around it by paths that begin with "../".
 
-        Raise TooMuch when there is too much to read, TargetFailure for a mount, Halted when the work has to stop.
+        Raise TooMuch when there is too much to read, TargetFailure for a mount, RunHalted when the work has to stop.
         """
         found = snapshot(self._root())
         if found.get(".git") == "folder":

@@ -60,7 +60,7 @@ def snapshot(root: int, prefix: str = "") -> Snapshot:
 def entries(root: int, prefix: str = "") -> Iterator[tuple[str, str]]:
     """Yield (path, content) of each entry below an open folder: sorted by name, each folder before its entries.
 
-    Raise TooMuch, TargetFailure for a mount, Halted when the work has to stop.
+    Raise TooMuch, TargetFailure for a mount, RunHalted when the work has to stop.
     """
     size = paths = 0
     mount = mount_of(root)

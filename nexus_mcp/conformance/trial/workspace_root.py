@@ -68,7 +68,8 @@ class WorkspaceRoot:
         return folder.path
 
     def remove(self) -> list[Leftover]:
-        """Delete the temporary folder of the run, and return the paths that remain. Raise Halted when the work has to
+        """Delete the temporary folder of the run, and return the paths that remain. Raise RunHalted when the work has
+        to
         stop.
 
         A folder of the user stays: each sandbox has already emptied it.

@@ -19,7 +19,7 @@ from nexus_mcp.server.http.health import Health
 from nexus_mcp.server.http.limits import Room
 from nexus_mcp.server.http.metrics import page
 from nexus_mcp.server.http.oauth.resources import Metadata
-from nexus_mcp.server.http.refusal import Refusal, session_ended
+from nexus_mcp.server.http.refusal import Refusal, request_ended
 from nexus_mcp.server.http.writer import Writer
 from nexus_mcp.server.sdk.exchange import KEY, Exchange
 
@@ -185,7 +185,7 @@ class HttpServer:
                 self._callers.requests.discard(request)
                 body.release()
             if request.hang_up.is_set() and not writer.status:
-                raise session_ended()
+                raise request_ended()
             await writer.finish()
         except Refusal as refusal:
             client = self._proxies.client(scope, headers)

@@ -14,7 +14,7 @@ from nexus_mcp.server.http.body import MOST_MARKS, parse_body
 from nexus_mcp.server.http.callers import Unreadable
 from nexus_mcp.server.http.limits import share
 from nexus_mcp.server.http.oauth.access import Challenges, check_access, is_access_token
-from nexus_mcp.server.http.refusal import Refusal, of_fault, session_ended
+from nexus_mcp.server.http.refusal import Refusal, of_fault, request_ended
 from nexus_mcp.server.messages import parse
 from nexus_mcp.server.methods import HANDSHAKE_VERSIONS
 
@@ -129,12 +129,12 @@ class Guard:
     def check_right(self, token: Token, right: str, project: str | None = None) -> None:
         """Check that the token has a right."""
         if right not in token.rights:
-            raise self._forbidden(right, project)
+            raise self._refuse(right, project)
 
     def check_still(self, request: Request, mount: Mount) -> None:
         """Check that the server has ended neither the request nor `mount` since the request was admitted."""
         if request.hang_up.is_set():
-            raise session_ended()
+            raise request_ended()
         if mount.has_ended:
             raise _no_project()
 
@@ -147,7 +147,7 @@ class Guard:
         if admitted.session is None:
             raise _no_session()
         if method == "GET" and "read" not in admitted.token.rights:
-            raise self._forbidden("read", admitted.mount.name)
+            raise self._refuse("read", admitted.mount.name)
 
     async def check_body(self, admitted: AdmittedRequest, body: Body) -> Message | None:
         """Return the message of a POST; None for a response or a malformed notification, which the SDK judges."""
@@ -162,14 +162,14 @@ class Guard:
             raise of_fault(HTTPStatus.BAD_REQUEST, Fault(PARSE_ERROR, "Parse error: the body is empty"))
         needed = "" if message is None else self._rights.needed_right(message)
         if needed and needed not in admitted.token.rights:
-            raise self._forbidden(needed, admitted.mount.name, message)
+            raise self._refuse(needed, admitted.mount.name, message)
         if self._has_sessions and not admitted.is_modern:
             self._check_session(admitted, message)
         return message
 
-    def _forbidden(self, right: str, project: str | None, message: Message | None = None) -> Refusal:
+    def _refuse(self, right: str, project: str | None, message: Message | None = None) -> Refusal:
         fault = Fault(INVALID_REQUEST, f"This token lacks the right to {right}", message.id if message else None)
-        return of_fault(HTTPStatus.FORBIDDEN, fault, self._challenges.forbidden(project, right))
+        return of_fault(HTTPStatus.FORBIDDEN, fault, self._challenges.refuse(project, right))
 
     def _check_session(self, admitted: AdmittedRequest, message: Message | None) -> None:
         """Check that a POST of a handshake revision may begin a session, or is in a session that has no open request

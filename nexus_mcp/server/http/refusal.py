@@ -51,7 +51,7 @@ class Unavailable(Exception):
     """The keys of the issuer are not available now, so none of its tokens is accepted."""
 
 
-def session_ended() -> Refusal:
+def request_ended() -> Refusal:
     """Return the refusal of a request that the server ends itself, for example because its token was revoked."""
     return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "The server has ended this request.")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import MutableHeaders
 
-from nexus_mcp.server.http.refusal import HEADERS, session_ended
+from nexus_mcp.server.http.refusal import HEADERS, request_ended
 
 if TYPE_CHECKING:
     import asyncio
@@ -48,7 +48,7 @@ class Writer:
     def _check(self) -> None:
         if self.hang_up is not None and self.hang_up.is_set():
             self.hang_up = None  # the refusal is sent with this Writer, too
-            raise session_ended()
+            raise request_ended()
 
     async def finish(self) -> None:
         """Complete a response that the server has cut short."""

@@ -54,7 +54,7 @@ class ProjectTelemetry:
 
         The span need not exist before, because no other span is inside it.
         """
-        measured = self._measure(operation)
+        measured = self._attributes_of(operation)
         target = operation.tool or ("" if operation.outcome == PROTOCOL_ERROR else operation.prompt)
         span = self._tracer.start_span(
             f"{operation.method} {target}".strip(),
@@ -89,7 +89,7 @@ class ProjectTelemetry:
         """Measure the duration of a session."""
         self._to.sessions.record(seconds, self._common)
 
-    def _measure(self, operation: Operation) -> Attributes:
+    def _attributes_of(self, operation: Operation) -> Attributes:
         """Return the attributes with few different values, for metrics and spans."""
         found: Attributes = {**self._common, "mcp.method.name": operation.method}
         if operation.version:

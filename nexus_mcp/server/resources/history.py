@@ -25,7 +25,7 @@ def read_history(ctx: ReadContext, values: Values) -> list[Content]:
 
 
 def _arguments(values: Values) -> dict[str, Any]:
-    """Return the tool's arguments. Raise Refused when last_n is not a whole number from 1 on."""
+    """Return the tool's arguments. Raise ResourceRefused when last_n is not a whole number from 1 on."""
     arguments: dict[str, Any] = {name: values[name] for name in ("query",) if name in values}
     if "last_n" in values:
         arguments["last_n"] = _count(values["last_n"])

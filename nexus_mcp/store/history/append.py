@@ -80,7 +80,7 @@ class Growth:
     def install(self, temporary: str) -> None:
         """Replace the history by the file that was prepared from `parts`, durably, and add the cycle to the index.
 
-        Raise ChangedMeanwhile, StorageError, OSError, Unsynced.
+        Raise ChangedMeanwhile, StorageError, OSError, SyncFailed.
         """
         nexus = self._archive.nexus
         assert nexus is not None

@@ -70,7 +70,7 @@ def clean(ctx: ActionContext, *, apply: bool) -> dict[str, Any]:
         from nexus_mcp.tags.actions.notes_git import Deletion
 
         prepared = Deletion(folder, chosen, ctx.store.deadline)
-    with notes.lock_folder(ctx.store, KIND) as (_, folder, held):
+    with notes.locked_folder(ctx.store, KIND) as (_, folder, held):
         names, left, trouble = prepared.carry_out(folder, held)
     restore_commands = {name: prepared.restore[name] for name in names}
     rest = Candidates([one for one in found.proposed if one.path not in restore_commands], [])

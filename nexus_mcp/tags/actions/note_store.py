@@ -63,7 +63,7 @@ def run(ctx: ActionContext, _: str, text: str) -> dict[str, Any]:
         placement = _refresh_and_place(ctx, nexus, text)
     if not placement.name:
         return _choice(placement)
-    with notes.lock_folder(ctx.store, KIND) as (_nexus, folder, held):
+    with notes.locked_folder(ctx.store, KIND) as (_nexus, folder, held):
         if _scan(ctx).refresh(folder):  # another process may have created such a note meanwhile
             placement = _place(ctx, folder, text)
         if not placement.name:
@@ -150,7 +150,7 @@ def preview_rule(ctx: ActionContext, variant: str, text: str) -> dict[str, Any]:
 
 def run_rule(ctx: ActionContext, variant: str, text: str) -> dict[str, Any]:
     name, tags, stored = _parse_rule(ctx, variant, text)
-    with notes.lock_folder(ctx.store, RULES) as (_, folder, held):
+    with notes.locked_folder(ctx.store, RULES) as (_, folder, held):
         return _rule_result(notes.put(folder, name, stored, tags, held), name)
 
 

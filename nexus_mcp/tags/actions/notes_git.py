@@ -293,11 +293,11 @@ class Git:
 
 def _shell_command(words: str, path: str) -> str:
     """Return a git command for this path only, quoted for a shell."""
-    from shlex import quote
+    from shlex import quote as shell_quote
 
     # Add the option only if git would read the path as a pattern, because users know the command without it.
     is_pattern = path.startswith(":") or not _MAGIC.isdisjoint(path)
-    return f"git {'--literal-pathspecs ' if is_pattern else ''}{words}{quote(path)}"
+    return f"git {'--literal-pathspecs ' if is_pattern else ''}{words}{shell_quote(path)}"
 
 
 def _nul_joined(names: list[str]) -> bytes:

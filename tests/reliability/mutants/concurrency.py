@@ -85,7 +85,7 @@ def _answer_forgotten() -> tuple[Any, str, Any]:
 
 
 def _answer_kept() -> tuple[Any, str, Any]:
-    return close_receipt.Receipt, "confirm_delivery", close_receipt.Receipt.drop_delivery
+    return close_receipt.Receipt, "confirm_delivery", close_receipt.Receipt.release
 
 
 def _redone() -> tuple[Any, str, Any]:

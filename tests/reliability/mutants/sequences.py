@@ -19,7 +19,7 @@ def _ids_reused() -> tuple[Any, str, Any]:
 
 
 def _answered_twice() -> tuple[Any, str, Any]:
-    return Receipt, "confirm_delivery", Receipt.drop_delivery
+    return Receipt, "confirm_delivery", Receipt.release
 
 
 def _undo_anyway() -> tuple[Any, str, Any]:

@@ -35,7 +35,7 @@ class Challenges:
             fields |= {"resource_metadata": self._resources.metadata_url(project), "scope": " ".join(SCOPES)}
         return _header(fields)
 
-    def forbidden(self, project: str | None, right: str = "") -> dict[str, str]:
+    def refuse(self, project: str | None, right: str = "") -> dict[str, str]:
         """Return the header for a token that lacks `right`, or for one that has none of the rights if `right` is ""."""
         fields = {"error": "insufficient_scope", "scope": SCOPE + right if right else " ".join(SCOPES)}
         if self._resources is not None:
@@ -65,7 +65,7 @@ async def check_access(authority: Authority, challenges: Challenges, text: str, 
     except TokenDenied as denied:
         if denied.kind == "scope":
             raise Refusal(
-                HTTPStatus.FORBIDDEN, f"This token does not suffice. {denied.text}", challenges.forbidden(project)
+                HTTPStatus.FORBIDDEN, f"This token does not suffice. {denied.text}", challenges.refuse(project)
             ) from None
         challenge = challenges.challenge(project, "invalid_token", denied.text)
         raise Refusal(HTTPStatus.UNAUTHORIZED, f"This token is not valid. {denied.text}", challenge) from None

@@ -56,7 +56,7 @@ class Authority:
         self.now: Callable[[], float] = time.time
 
     async def find(self, text: str, project: str | None) -> Token:
-        """Return the caller for a request to a project. Raise Denied, Unavailable."""
+        """Return the caller for a request to a project. Raise TokenDenied, Unavailable."""
         if not _SHAPE.fullmatch(text):
             raise TokenDenied("", "It is no signed JWT.")
         key_id, algorithm = self._header(text)
@@ -69,7 +69,7 @@ class Authority:
             raise
 
     def _header(self, text: str) -> tuple[str, str]:
-        """Return the key id ("" without one) and the algorithm from the header of a token. Raise Denied.
+        """Return the key id ("" without one) and the algorithm from the header of a token. Raise TokenDenied.
 
         A key (jwk, x5c) or the URL of one (jku, x5u) in the header is ignored: a token must not choose its own key.
         """
@@ -85,7 +85,7 @@ class Authority:
         return key_id, algorithm
 
     async def _verify(self, text: str, key_id: str, algorithm: str) -> dict[str, Any]:
-        """Verify the signature, and return the claims. Raise Denied, Unavailable."""
+        """Verify the signature, and return the claims. Raise TokenDenied, Unavailable."""
         keys = await self.issuer.keys()
         key = choose(keys, key_id, algorithm)
         if key is None or (not key_id and not self._is_signed(text, key, algorithm)):
@@ -125,7 +125,7 @@ def make_authority(settings: OAuthSettings, place: Place, *, is_tls: bool, has_p
 
 
 def _object(part: str) -> dict[str, Any]:
-    """Return the JSON object in a part of a token. Raise Denied."""
+    """Return the JSON object in a part of a token. Raise TokenDenied."""
     try:
         value = decode(urlsafe_b64decode(part + "=" * (-len(part) % 4)), "token", _DEPTH)
     except (NexusError, ValueError):

@@ -45,7 +45,7 @@ class ExpectedClaims(NamedTuple):
 
 
 def caller(claims: dict[str, Any], expected: ExpectedClaims) -> Token:
-    """Return a Token with the name, projects and rights from the claims. Raise Denied."""
+    """Return a Token with the name, projects and rights from the claims. Raise TokenDenied."""
     if claims.get("iss") != expected.issuer:
         raise TokenDenied("issuer", "It is of another issuer.")
     expires = _check_times(claims, expected.now)
@@ -58,7 +58,7 @@ def caller(claims: dict[str, Any], expected: ExpectedClaims) -> Token:
 
 
 def _check_times(claims: dict[str, Any], now: float) -> float:
-    """Return the time from which the token is refused, in seconds of the epoch. Raise Denied."""
+    """Return the time from which the token is refused, in seconds of the epoch. Raise TokenDenied."""
     ends = _time(claims, "exp") + LEEWAY_S
     if now >= ends:
         raise TokenDenied("clock", "It has expired.")
@@ -69,7 +69,7 @@ def _check_times(claims: dict[str, Any], now: float) -> float:
 
 
 def _time(claims: dict[str, Any], name: str) -> float:
-    """Return a time in seconds of the epoch. Raise Denied."""
+    """Return a time in seconds of the epoch. Raise TokenDenied."""
     value = claims.get(name)
     if not isinstance(value, (int, float)) or isinstance(value, bool) or abs(value) > _LAST_SECOND:
         raise TokenDenied("claims", f"It has no time {name}.")
@@ -77,7 +77,8 @@ def _time(claims: dict[str, Any], name: str) -> float:
 
 
 def _projects(claims: dict[str, Any], expected: ExpectedClaims) -> tuple[str, ...] | None:
-    """Return the projects that the token is for, None for all. Raise Denied for a token that is not for this server.
+    """Return the projects that the token is for, None for all. Raise TokenDenied for a token that is not for this
+    server.
 
     The audience names one project, or the server. If it names a server with a projects file, the claim PROJECTS has to
     name the projects. If it names a project that the claim leaves out, the result is ().
@@ -94,21 +95,23 @@ def _projects(claims: dict[str, Any], expected: ExpectedClaims) -> tuple[str, ..
 
 
 def _named_projects(claims: dict[str, Any]) -> tuple[str, ...] | None:
-    """Return the projects in the claim PROJECTS, None without this claim. Raise Denied."""
+    """Return the projects in the claim PROJECTS, None without this claim. Raise TokenDenied."""
     if PROJECTS not in claims:
         return None
     return tuple(_texts(claims, PROJECTS))
 
 
 def _rights(claims: dict[str, Any]) -> frozenset[str]:
-    """Return the rights in the scopes. Some issuers write scopes into `scp`, also as a list. Raise Denied."""
+    """Return the rights in the scopes. Some issuers write scopes into `scp`, also as a list. Raise TokenDenied."""
     name = next((name for name in ("scope", "scp") if name in claims), "")
     scopes = " ".join(_texts(claims, name)).split(" ") if name else ()
     return frozenset(right for right in RIGHTS if SCOPE + right in scopes)
 
 
 def _identity(claims: dict[str, Any], issuer: str) -> tuple[str, str]:
-    """Return the caller's name, made from subject and client, and id, a hash of these and the issuer. Raise Denied."""
+    """Return the caller's name, made from subject and client, and id, a hash of these and the issuer. Raise
+    TokenDenied.
+    """
     subject = claims.get("sub")
     client = claims.get("client_id", claims.get("azp", ""))
     if not isinstance(subject, str) or not isinstance(client, str) or not subject:
@@ -130,7 +133,7 @@ def _plain(text: str) -> str:
 
 
 def _texts(claims: dict[str, Any], name: str) -> list[str]:
-    """Return the texts of a claim that is a text or a list of texts. Raise Denied."""
+    """Return the texts of a claim that is a text or a list of texts. Raise TokenDenied."""
     value = claims.get(name)
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(one, str) for one in texts):
