@@ -40,8 +40,16 @@ def carry_out(changes: Sequence[Change], finish: Callable[[list[str]], None]) ->
             files.remove_folders(folders)
             if not failed:
                 raise
-            faults = error.faults if isinstance(error, InstallRefused) else [str(error)] if str(error) else []
-            raise InstallRefused([*faults, *failed], is_unchanged=False) from error
+            raise InstallRefused([*_faults(error), *failed], is_unchanged=False) from error
+
+
+def _faults(error: BaseException) -> list[str]:
+    """Return the lines about an error; none for Ctrl-C."""
+    if isinstance(error, InstallRefused):
+        return error.faults
+    if isinstance(error, Interference):
+        return [f"{error} was changed by another program meanwhile."]
+    return [str(error)] if str(error) else []
 
 
 def _take_back(written: Sequence[Change]) -> list[str]:

@@ -138,5 +138,7 @@ class Vault:
                 os.fsync(file.fileno())
             os.replace(temporary, path)
         except OSError as error:
+            with suppress(OSError):
+                os.unlink(temporary)  # it may have the beginning of a credential
             step = "Look at that folder, then run the command again."
             raise InstallRefused([f"{printable(path)} cannot be written: {reason(error)}. {step}"]) from error

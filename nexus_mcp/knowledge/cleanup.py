@@ -52,8 +52,8 @@ def read_access_logs(state: Folder | None) -> Reads:
         return found
     names = sorted(filter(is_harness_id, state.names()))
     if len(names) > MOST_HARNESSES:
-        problem = f"has {len(names)} folders, so the reads of the notes are not all counted"
-        raise StateError(".nexus/state", problem, next_step="Move away the folders that no harness uses.")
+        problem = f"has {len(names)} entries that may be of harnesses, so not all reads of the notes are counted"
+        raise StateError(".nexus/state", problem, next_step="Move away those that no harness uses.")
     for name in names:
         own = state.child(name)
         if own is not None:

@@ -6,6 +6,7 @@ Only the process that holds the lock of runs writes the log of a run.
 from __future__ import annotations
 
 import json
+import stat
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -41,7 +42,7 @@ def take(run: Folder) -> Iterator[dict[str, Any]]:
     request cannot be removed.
 
     Remove a file that is no request, too: another program wrote it, and it would stop each later executor. A folder in
-    place of a file stays.
+    place of a file stays, and does not count.
     """
     folder = run.child(CONTROL)
     if folder is None:
@@ -61,7 +62,9 @@ def take(run: Folder) -> Iterator[dict[str, Any]]:
 
 
 def _names(folder: Folder) -> list[str]:
-    return sorted(name for name in folder.names() if name.endswith(".json"))
+    """Return the names of the requests in the folder, oldest first, and of what stands in their place but folders."""
+    found = sorted(name for name in folder.names() if name.endswith(".json"))
+    return [name for name in found if (info := folder.look(name)) is not None and not stat.S_ISDIR(info.st_mode)]
 
 
 def _is_request(value: Mapping[str, Any]) -> bool:

@@ -159,6 +159,8 @@ def _end_reader(group: int, pipe: str) -> bool:
     except OSError:  # no process waits for it, or it is gone
         return False
     try:
+        if not stat.S_ISFIFO(os.fstat(writer).st_mode):  # another file has the name since
+            return False
         with suppress(ProcessLookupError):
             os.killpg(group, signal.SIGKILL)
     finally:

@@ -314,13 +314,8 @@ def _task(task: TaskRecord, event: ev.AnyEvent) -> TaskRecord:
         case ev.TaskReady():
             return replace(task, state="ready", reason="")
         case ev.AttemptPlanned():
-            return replace(
-                task,
-                state="running",
-                attempts=(*task.attempts, _new_attempt(task, event)),
-                forced_tier=None,
-                fresh=False,
-            )
+            attempts = (*task.attempts, _new_attempt(task, event))
+            return replace(task, state="running", attempts=attempts, forced_tier=None, fresh=False)
         case ev.TaskDone():
             return replace(task, state="completed", reason="by hand" if event.by_hand else "")
         case ev.TaskFailed():

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from nexus_mcp.quoting import inert
+from nexus_mcp.quoting import ESCAPED, inert
 from nexus_mcp.run import events as ev
 from nexus_mcp.run import log_entries
 from nexus_mcp.run.projection import AttemptRecord, RunRecord, TaskRecord
@@ -148,7 +148,7 @@ def title_of(document: Mapping[str, Any], id_: int) -> str:
 def _text(text: str) -> str:
     """Return stored text on one line that is neither Markdown nor HTML."""
     flat = inert(" ".join(text.split())[:_LONGEST]).replace("`", "'")
-    return _MARKUP.sub(r"\\\g<0>", flat).replace("<", "&lt;")
+    return ESCAPED.join(_MARKUP.sub(r"\\\g<0>", part) for part in flat.split(ESCAPED)).replace("<", ESCAPED)
 
 
 def _cell(text: str) -> str:

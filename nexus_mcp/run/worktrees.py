@@ -191,7 +191,7 @@ class Repository:
         `git.hooks`, and completes the merge. Return (the commit of HEAD, the output of a refused commit, or "").
         """
         differs, _ = await git.run("diff", "--cached", "--quiet", check=False)
-        if differs or (await git.run("rev-parse", "--quiet", "--verify", "MERGE_HEAD", check=False))[0] == 0:
+        if differs or os.path.lexists(os.path.join(await self.admin_of(git.folder), "MERGE_HEAD")):
             no_hooks = () if git.hooks else ("--no-verify",)
             words = ("commit", "--quiet", "--no-gpg-sign", *no_hooks, "-F", "-")
             try:

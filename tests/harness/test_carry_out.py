@@ -33,3 +33,23 @@ def test_files_that_are_not_restored_are_named(
     assert f"{written[0]} could not be restored after an error: look at it." in error
     assert "Nothing was changed" not in error
     assert Path(written[0]).exists()
+
+
+def test_a_file_changed_meanwhile_is_named_in_a_sentence(
+    project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another program saved the second file, and the first one could not be restored."""
+    monkeypatch.chdir(project.root)
+    write, written = files.write, list[str]()
+
+    def fails_at_the_second(found: files.FoundFile, data: bytes | None) -> None:
+        if written:
+            raise files.Interference(found.path)
+        write(found, data)
+        written.append(found.path)
+
+    monkeypatch.setattr(files, "write", fails_at_the_second)
+    assert main(["install", "claude-code"]) == 1
+    first, second, *_ = capsys.readouterr().err.splitlines()
+    assert first.endswith(" was changed by another program meanwhile.")
+    assert second == f"nexus-mcp: {written[0]} could not be restored after an error: look at it."

@@ -7,13 +7,15 @@ import os
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from nexus_mcp import __version__
-from nexus_mcp.harness.packages import PACKAGES
+from nexus_mcp.harness.packages import PACKAGES, mcpb_bundle
 from nexus_mcp.store.history import parse
 from tests.catalog.files import AGENT
 from tests.harness.packages import package, plugin, tree
@@ -170,6 +172,22 @@ def test_the_bundle_works_a_whole_cycle_without_a_library(tmp_path: Path) -> Non
     assert {name for name, _ in calls} <= {*NAMES}
 
 
+@pytest.mark.parametrize("fault", ["distribution", "licence"])
+def test_a_bundle_needs_the_licence_of_pyyaml(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fault: str
+) -> None:
+    """PyYAML of a system package may have neither metadata nor licence."""
+
+    def absent(_: str) -> Any:
+        if fault == "distribution":
+            raise PackageNotFoundError
+        return SimpleNamespace(files=[], version="6.0")
+
+    monkeypatch.setattr(mcpb_bundle, "distribution", absent)
+    assert package("mcpb", tmp_path / "p") == 1
+    assert "The licence of PyYAML is not installed. Install PyYAML from PyPI" in capsys.readouterr().err
+
+
 def test_the_bundle_says_which_python_it_needs(tmp_path: Path) -> None:
     """An older Python stops with one sentence instead of a syntax error."""
     assert package("mcpb", tmp_path / "p") == 0
@@ -194,7 +212,7 @@ def test_facts_are_those_of_the_project() -> None:
     """Description, licence and author are in pyproject.toml as in the manifests."""
     import tomllib
 
-    from nexus_mcp.harness.packages import definition, mcpb_bundle
+    from nexus_mcp.harness.packages import definition
 
     root = Path(__file__).resolve().parents[2]
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]

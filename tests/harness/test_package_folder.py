@@ -282,6 +282,17 @@ def test_a_folder_moved_away_by_a_killed_command_is_deleted(tmp_path: Path, monk
     assert edited.exists()
 
 
+def test_an_old_folder_that_was_deleted_in_part_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command was killed while it deleted the folder: what is left has the hashes of its record."""
+    left = tmp_path / f"{atomic.PREFIX}{'a' * 16}-old"
+    assert package("claude", tmp_path / "p") == 0
+    (tmp_path / "p").rename(left)
+    next(left.rglob("*.md")).unlink()
+    two_hours_later(monkeypatch)
+    assert package("claude", tmp_path / "q") == 0
+    assert not left.exists()
+
+
 def test_an_unreadable_folder_in_a_package_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files in a folder that cannot be listed may be a user's own."""
     assert package("claude", tmp_path / "p") == 0

@@ -130,5 +130,8 @@ def test_more_harnesses_than_are_read_stop_the_cleanup(project: Project) -> None
         (project.root / f".nexus/state/h{number}").mkdir(parents=True)
     assert gathered(project).count == {}
     (project.root / ".nexus/state/one-more").mkdir()
-    with pytest.raises(StateError, match="has 101 folders, so the reads of the notes are not all counted"):
+    with pytest.raises(
+        StateError,
+        match="has 101 entries that may be of harnesses, so not all reads",
+    ):
         gathered(project)

@@ -35,5 +35,6 @@ def test_a_file_that_is_no_request_stops_no_executor(tmp_path: Path, make: Calla
         is_folder = strange.is_dir()
         assert list(control.take(run)) == [PAUSE]
         assert [path.name for path in (tmp_path / "control").iterdir()] == ["0.json"] * is_folder
+        assert not control.has_requests(run)
         control.drop(run, PAUSE)
         assert list(control.take(run)) == [PAUSE]

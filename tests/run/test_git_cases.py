@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from nexus_mcp.run.commit_hooks import changes_hooks, runs_hooks
 from nexus_mcp.run.git_files import has_commit_hooks
 from tests.run.runs import GOOD, Ground, git
 from tests.support import Json
@@ -57,6 +58,39 @@ def test_hooks_beside_the_worktree_do_not_run(tmp_path: Path) -> None:
     assert ground.run().task(1).state == "completed"
     assert ground.tree()["f1"] == "1"
     assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    "links", [{"hooks": "tools/hooks"}, {"hooks/post-merge": "../tools/hooks/post-merge"}, {"hooks": "../shared"}]
+)
+def test_hooks_behind_a_link_do_not_run(tmp_path: Path, links: dict[str, str]) -> None:
+    """git compares the link, which stays, and not the hooks behind it."""
+    ground = Ground(tmp_path, ONE, {}, files={"tools/hooks/post-merge": "#!/bin/sh\n"})
+    root = ground.root
+    (tmp_path / "shared").mkdir()
+    for name, target in links.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).symlink_to(target)
+    (root / "tools/hooks/pre-commit").write_text("#!/bin/sh\n")
+    (root / "tools/hooks/pre-commit").chmod(0o755)
+    git(root, "add", "--all")
+    git(root, "commit", "-q", "-m", "hooks")
+    old = git(root, "rev-parse", "HEAD")
+    (root / "tools/hooks/post-merge").write_text("#!/bin/sh\necho changed\n")
+    git(root, "commit", "-q", "-a", "-m", "change")
+    git(root, "config", "core.hooksPath", "hooks")
+    assert asyncio.run(changes_hooks(str(root), old, git(root, "rev-parse", "HEAD")))
+    assert not asyncio.run(runs_hooks(str(root), str(root), old))
+
+
+@pytest.mark.parametrize("path", ["{root}/../beside", "{root}/hooks/../../beside"])
+def test_an_absolute_path_out_of_the_tree_is_outside(tmp_path: Path, path: str) -> None:
+    """Such hooks are the user's own, however the path is written."""
+    ground = Ground(tmp_path, ONE, {})
+    root = ground.root
+    git(root, "config", "core.hooksPath", path.format(root=root))
+    head = git(root, "rev-parse", "HEAD")
+    assert not asyncio.run(changes_hooks(str(root), head, head))
 
 
 def test_hooks_of_another_global_configuration_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

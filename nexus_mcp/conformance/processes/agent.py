@@ -40,11 +40,14 @@ def _session(bench: dict[str, Any], folder: str) -> int:
     entry = {"kind": "session", "task": int(task) if task.isdigit() else None, "number": number, **_state_of(bench)}
     _note(folder, entry)
     script = bench["agents"].get(task, [[{"write": f"f{task}", "text": f"{task}\n"}]])
+    code = None
     for step in script[min(number, len(script) - 1)]:
         code = _perform(step, bench, folder)
         if code is not None:
-            return code
+            break
     _note(folder, {"kind": "end", "task": entry["task"], "cwd": os.getcwd()})
+    if code is not None:
+        return code
     print(DONE, flush=True)
     return 0
 

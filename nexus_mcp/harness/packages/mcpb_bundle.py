@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import os
 import zipfile
-from importlib.metadata import distribution
+from importlib.metadata import PackageNotFoundError, distribution
 from typing import TYPE_CHECKING, Any
 
 import nexus_mcp
@@ -131,13 +131,13 @@ def _yaml() -> dict[str, bytes]:
 
     folder = os.path.dirname(os.path.abspath(yaml.__file__))
     files = {f"{_LIB}/yaml/{name}": _read(path) for name, path in _below(folder, ".py")}
-    found = distribution("PyYAML")
-    licence = next((file for file in found.files or () if file.name.upper().startswith("LICENSE")), None)
-    if licence is None:
-        raise InstallRefused(
-            ["The licence of PyYAML is missing. Install PyYAML from PyPI, then run the command again."]
-        )
-    files[f"{_LIB}/yaml/LICENSE"] = _read(str(licence.locate()))
+    try:
+        found = distribution("PyYAML")
+        licence = next(file for file in found.files or () if file.name.upper().startswith("LICENSE"))
+        files[f"{_LIB}/yaml/LICENSE"] = _read(str(licence.locate()))
+    except (PackageNotFoundError, StopIteration, OSError) as error:
+        step = "Install PyYAML from PyPI, then run the command again."
+        raise InstallRefused([f"The licence of PyYAML is not installed. {step}"]) from error
     files[f"{_LIB}/yaml/VERSION"] = f"{found.version}\n".encode()
     return files
 

@@ -182,7 +182,7 @@ def _replace(folder: Folder, new: str, path: str, shown: str, known: Mapping[str
     except OSError:
         is_known = False
     if is_known:
-        shutil.rmtree(old, ignore_errors=True)
+        _delete(old, known)
         return
     what = f"{shown} was changed meanwhile"
     try:
@@ -191,6 +191,15 @@ def _replace(folder: Folder, new: str, path: str, shown: str, known: Mapping[str
         fault = f"{what}, and cannot be restored: {reason(error)}. Its files are in {printable(old)}."
         raise InstallRefused([fault], is_unchanged=False) from error
     raise InstallRefused([f"{what}. Run the command again."])
+
+
+def _delete(path: str, known: Mapping[str, str]) -> None:
+    """Delete a folder, its record last: by the record a later command knows what a kill left of it."""
+    records = {kind.record for kind in (PACKAGE, EXPORT)}
+    for name in known.keys() - records:
+        with suppress(OSError):
+            os.unlink(os.path.join(path, *name.split("/")))
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _sweep(folder: str) -> None:
@@ -209,13 +218,17 @@ def _sweep(folder: str) -> None:
 
 
 def _is_edited(path: str) -> bool:
-    """Return whether a folder has other files than its record says, or no usable record. Raise OSError."""
+    """Return whether a folder has files that its record does not have so, or files and no usable record. Raise OSError.
+
+    A missing file is no edit: a process may have been killed while it deleted the folder.
+    """
     found = _hashes(path)
     for kind in (PACKAGE, EXPORT):
         if found.pop(kind.record, None) is not None:
             with suppress(InstallRefused):
-                return bool(found != _read_record(kind, path, path)["files"])
-    return True
+                files = _read_record(kind, path, path)["files"]
+                return any(files.get(name) != digest for name, digest in found.items())
+    return bool(found)
 
 
 def _fill(folder: str, files: Mapping[str, bytes]) -> None:
