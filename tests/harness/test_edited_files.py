@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nexus_mcp.harness import files
-from tests.harness.test_install import put, run, tree
+from tests.harness.test_install import failing_write, put, run, tree
 from tests.support import Project
 
 
@@ -71,18 +71,9 @@ def test_a_failed_command_leaves_no_copy_of_an_edited_file(
     agent.write_bytes(edited := agent.read_bytes() + b"More.\n")
     vault = at / ".nexus/state/install"
     before = {path: path.read_bytes() for path in vault.rglob("*") if path.is_file()}
-    write = files.write
     for number in range(40):
-        calls: list[int] = []
-
-        def failing(found: files.FoundFile, data: bytes | None, number: int = number, calls: list[int] = calls) -> None:
-            calls.append(1)
-            if len(calls) == number + 1:
-                raise OSError(28, "No space left on device")
-            write(found, data)
-
         with monkeypatch.context() as patch:
-            patch.setattr(files, "write", failing)
+            patch.setattr(files, "write", failing_write([], number, OSError(28, "No space left on device")))
             code = run(verb, "claude-code", "--force")
         if code == 0:
             break

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,21 @@ def tree(root: Path) -> dict[str, bytes | None]:
         if name.split("/")[0] not in (".git", ".nexus"):
             found[name] = None if path.is_dir() else path.read_bytes()
     return found
+
+
+def failing_write(
+    calls: list[str], number: int, error: BaseException
+) -> Callable[[files.FoundFile, bytes | None], None]:
+    """Return a replacement of `files.write` that adds each path to `calls` and raises the error at call `number`."""
+    write = files.write
+
+    def failing(found: files.FoundFile, data: bytes | None) -> None:
+        calls.append(found.path)
+        if len(calls) == number + 1:
+            raise error
+        write(found, data)
+
+    return failing
 
 
 def run(*words: str) -> int:
@@ -224,18 +240,10 @@ def test_an_interruption_takes_everything_back(
     """After an interruption at any file all files are as before."""
     put(at, FOREIGN)
     before = tree(at)
-    write = files.write
     for number in range(40):
-        calls: list[int] = []
-
-        def failing(found: files.FoundFile, data: bytes | None, number: int = number, calls: list[int] = calls) -> None:
-            calls.append(1)
-            if len(calls) == number + 1:
-                raise error
-            write(found, data)
-
+        calls: list[str] = []
         with monkeypatch.context() as patch:
-            patch.setattr(files, "write", failing)
+            patch.setattr(files, "write", failing_write(calls, number, error))
             try:
                 code = run("install", name)
             except KeyboardInterrupt:

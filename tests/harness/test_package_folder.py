@@ -246,25 +246,29 @@ def test_an_old_folder_that_cannot_be_put_back_is_kept(
     assert (kept / "mine").read_text() == "x"
 
 
-def test_a_rename_that_cannot_be_taken_back_loses_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The names are exchanged, then each further rename fails: the old folder stays under the temporary name."""
+@pytest.mark.parametrize("is_exchanged", [True, False])
+def test_a_rename_that_cannot_be_taken_back_loses_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], is_exchanged: bool
+) -> None:
+    """After the first change of names each further one fails: the old folder stays, and the error names it."""
     assert package("claude", tmp_path / "p") == 0
-    before, real = tree(tmp_path / "p"), atomic.exchange
+    before, exchange, rename = tree(tmp_path / "p"), atomic.exchange, Folder.rename
     calls: list[str] = []
 
-    def exchange(folder: Any, new: str, name: str) -> bool:
-        calls.append(new)
+    def first(real: Any, *words: Any, **more: Any) -> Any:
+        calls.append("")
         if len(calls) > 1:
             raise OSError(5, "Input/output error")
-        return real(folder, new, name)
+        return real(*words, **more)
 
-    def fails(*_: Any, **__: Any) -> None:
-        raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr(atomic, "exchange", exchange)
-    monkeypatch.setattr(Folder, "rename", fails)
+    monkeypatch.setattr(atomic, "exchange", lambda *words: is_exchanged and first(exchange, *words))
+    monkeypatch.setattr(Folder, "rename", lambda *words, **more: first(rename, *words, **more))
     assert package("claude", tmp_path / "p", "--gate", "off") == 1
-    assert tree(tmp_path / calls[0]) == before
+    (kept,) = (path for path in tmp_path.iterdir() if path.name.startswith(atomic.PREFIX))
+    assert tree(kept) == before
+    error = capsys.readouterr().err
+    assert f"Its files are in {kept}: move them back." in error
+    assert "Nothing was changed" not in error
 
 
 def test_a_folder_moved_away_by_a_killed_command_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.run.runs import GOOD, Ground, git
 
 
@@ -59,9 +61,12 @@ def test_a_rejected_verdict_is_mended_with_its_findings(tmp_path: Path) -> None:
     assert ground.tree()["a"] == "2"
 
 
-def test_a_conflict_goes_back_to_its_owner(tmp_path: Path) -> None:
-    """The owner sees conflict markers in its worktree, resolves them, and the merge is tried again."""
-    mend = [{"run": "grep -q '<<<<' a && printf 'one\\ntwo\\n' > a"}]
+@pytest.mark.parametrize("resolve", ["grep -q '<<<<' a && printf 'one\\ntwo\\n' > a", "git show HEAD:a > a"])
+def test_a_conflict_goes_back_to_its_owner(tmp_path: Path, resolve: str) -> None:
+    """The owner sees conflict markers in its worktree, resolves them, and the merge is tried again. If its own side
+    alone is the result, the index equals HEAD, but the merge has to be committed: else the next one conflicts again.
+    """
+    mend = [{"run": resolve}]
     script = {"1": [[{"write": "a", "text": "one\n"}], mend], "2": [[{"write": "a", "text": "two\n"}], mend]}
     tasks = [{"id": 1, "title": "One"}, {"id": 2, "title": "Two"}]
     ground = Ground(tmp_path, tasks, script, files={"a": "zero\n"})
@@ -69,17 +74,6 @@ def test_a_conflict_goes_back_to_its_owner(tmp_path: Path) -> None:
     assert [state.task(n).state for n in (1, 2)] == ["completed", "completed"]
     conflicts = [event for event in ground.log() if event.type == "conflict"]
     assert [event.files for event in conflicts] == [["a"]]
-
-
-def test_a_conflict_resolved_by_the_own_side_alone_is_merged(tmp_path: Path) -> None:
-    """The index then equals HEAD, but the merge has to be committed: else the next one conflicts again."""
-    mend = [{"run": "git show HEAD:a > a"}]
-    script = {"1": [[{"write": "a", "text": "one\n"}], mend], "2": [[{"write": "a", "text": "two\n"}], mend]}
-    tasks = [{"id": 1, "title": "One"}, {"id": 2, "title": "Two"}]
-    ground = Ground(tmp_path, tasks, script, files={"a": "zero\n"})
-    state = ground.run(jobs=2)
-    assert [state.task(n).state for n in (1, 2)] == ["completed", "completed"]
-    assert [event.files for event in ground.log() if event.type == "conflict"] == [["a"]]
 
 
 def test_a_blocked_agent_pauses_its_task_with_the_question(tmp_path: Path) -> None:

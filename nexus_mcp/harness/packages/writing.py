@@ -160,12 +160,25 @@ def _place(path: str, shown: str, files: Mapping[str, bytes], known: Mapping[str
             with suppress(OSError):  # some file systems cannot sync a folder
                 folder.sync()
     except OSError as error:
+        if old := _displaced(made, filled):
+            fault = f"{shown} cannot be written: {reason(error)}. Its files are in {printable(old)}: move them back."
+            raise InstallRefused([fault], is_unchanged=False) from error
         raise _unusable(shown, error) from error
     finally:
-        with suppress(OSError):
-            # After failed renames the old folder may have this name.
-            if filled is None or os.path.samestat(filled, os.lstat(made)):
-                shutil.rmtree(made, ignore_errors=True)
+        if _displaced(made, filled) != made:
+            shutil.rmtree(made, ignore_errors=True)
+
+
+def _displaced(made: str, filled: os.stat_result | None) -> str:
+    """Return the temporary path that the old folder has after failed renames, "" if it has none. `filled` is the stat
+    of the new folder, which was made as `made`; None before it was complete.
+    """
+    if os.path.lexists(f"{made}{_OLD}"):
+        return f"{made}{_OLD}"
+    with suppress(OSError):
+        if filled is not None and not os.path.samestat(filled, os.lstat(made)):
+            return made
+    return ""
 
 
 def _replace(folder: Folder, new: str, path: str, shown: str, known: Mapping[str, str]) -> None:
