@@ -68,9 +68,9 @@ def is_removable(folder: Folder, name: str) -> bool:
     copy and return False.
 
     It can be removed if its name is not from `temporary`, if it is no plain file or empty, if it is the unchanged new
-    file (the names were not exchanged), or if it has the content that the change had read. In a copy of the project,
-    where inodes differ, it counts as the new file if the file to be replaced still has the content that the change had
-    read. Raise StorageError.
+    file (the names were not exchanged), if it has the content that the change had read, or if it is the second name of
+    a copy. In a copy of the project, where inodes differ, it counts as the new file if the file to be replaced still
+    has the content that the change had read. Raise StorageError.
     """
     parsed = _parse(name)
     if parsed is None:
@@ -82,8 +82,16 @@ def is_removable(folder: Folder, name: str) -> bool:
     held = mark(folder, name, kind)
     if held is None or held in (known, (0, 0)) or (kind != SAME and mark(folder, target, kind) == known):
         return True
+    if seen.st_nlink > 1 and _has_copy(folder, seen):
+        return True
     keep(folder, name, target)
     return False
+
+
+def _has_copy(folder: Folder, file: os.stat_result) -> bool:
+    """Return whether a copy is the same file. That is so when `atomic.place` could not remove the temporary name."""
+    copies = (folder.look(name) for name in folder.names() if name.startswith(PREFIX))
+    return any(copy is not None and os.path.samestat(copy, file) for copy in copies)
 
 
 def sweep(folder: Folder) -> None:

@@ -82,3 +82,30 @@ def test_removal_is_checked_like_a_replacement(tmp_path: Path) -> None:
     with Folder.root(str(tmp_path)) as folder, pytest.raises(StorageError, match="keep"):
         atomic.put(folder, "a", None, lost)
     assert (tmp_path / "a").read_bytes() == b"kept"
+
+
+def test_a_save_gets_one_copy(tmp_path: Path) -> None:
+    """A save that is a copy already, because its temporary name could not be removed, gets no second copy."""
+    place = tmp_path / "place"
+    place.mkdir()
+    saved = conflicts.temporary("a.json", (3, 0), conflicts.WHOLE, None)
+    (place / saved).write_bytes(b"saved")
+    with Folder.root(str(place)) as folder:
+        copy = conflicts.keep(folder, saved, "a.json")
+        os.link(place / copy, place / saved)
+        conflicts.sweep(folder)
+    assert [path.name for path in place.iterdir()] == [copy]
+
+
+def test_a_link_of_a_user_is_no_copy(tmp_path: Path) -> None:
+    """A save with a second name that is not that of a copy is kept as a copy."""
+    place = tmp_path / "place"
+    place.mkdir()
+    saved = conflicts.temporary("a.json", (3, 0), conflicts.WHOLE, None)
+    (place / saved).write_bytes(b"saved")
+    (place / "theirs").hardlink_to(place / saved)
+    with Folder.root(str(place)) as folder:
+        conflicts.sweep(folder)
+    copies = [path.name for path in place.iterdir() if path.name != "theirs"]
+    assert len(copies) == 1
+    assert copies[0].startswith(conflicts.PREFIX)

@@ -136,9 +136,9 @@ async def _work(ground: Ground, listen: Callable[[ev.AnyEvent], object]) -> str:
 
 def _cut(ground: Ground, kind: str) -> None:
     """Leave of the log what a power cut may leave, with every process dead."""
-    for pid in _alive(ground.run_id):
+    for process in _alive(ground.run_id):
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)
+            os.killpg(process.pid, signal.SIGKILL)
     path = ground.root / ".nexus/state/runs" / ground.run_id / "events.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     last = lines.pop()
@@ -172,21 +172,22 @@ def _goes_on(ground: Ground, begins: int) -> list[str]:
         found.append(f"tasks were completed: {done}")
     if (began := sum(event.type == "run_started" for event in ground.log())) != begins:
         found.append(f"the log says {began} times that the run began, not {begins}: an event is lost")
-    if left := _alive(ground.run_id):
+    _, left = psutil.wait_procs(_alive(ground.run_id), timeout=_PATIENCE_S)  # a killed process needs a moment to end
+    if left:
         found.append(f"{len(left)} processes are left")
-        for pid in left:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+        for process in left:
+            with suppress(psutil.Error):
+                process.kill()
     return found
 
 
-def _alive(run: str) -> list[int]:
+def _alive(run: str) -> list[psutil.Process]:
     """Return the sessions of a run that are alive, by the variable that each gets."""
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             if process.environ().get("NEXUS_RUN") == run and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process.pid)
+                found.append(process)
     return found
 
 

@@ -21,7 +21,7 @@ from tests.reliability.suite import Piece, Tally
 from tests.reliability.suites.frames import corpus, matching, reference_reader, scripts
 
 PROGRAM = "atheris"
-_LONGEST = 512
+LONGEST = 512
 _CORPUS, _WORDS = "conversations", "words"
 _SEEDS = 300
 _MAX_BYTES = 2048
@@ -65,11 +65,11 @@ def main(runs: str, seed: str) -> None:
         stdio: Any
         pipes: Any
         stdio, pipes, _ = (importlib.import_module(f"nexus_mcp.server.{n}") for n in ("stdio", "pipes", "recover"))
-    reference_reader.LONGEST = _LONGEST
+    reference_reader.LONGEST = LONGEST
     splitter = pipes.Splitter
-    pipes.Splitter = lambda: splitter(_LONGEST)
+    pipes.Splitter = lambda: splitter(LONGEST)
     options = (f"-runs={runs}", f"-seed={seed}", f"-max_len={_MAX_BYTES}", f"-timeout={_SLOWEST}", f"-dict={_WORDS}")
-    atheris.Setup([sys.argv[0], *options, _CORPUS], lambda data: _converse(stdio, data))
+    atheris.Setup([sys.argv[0], *options, _CORPUS], lambda data: converse(stdio, data))
     atheris.Fuzz()
 
 
@@ -86,14 +86,16 @@ def _prepare(rng: random.Random) -> None:
     Path(_WORDS).write_text("".join(f'"{word}"\n' for word in quoted))
 
 
-def _converse(stdio: Any, data: bytes) -> None:
+def converse(stdio: Any, data: bytes) -> None:
     """Raise AssertionError when the answers break the rules. The first byte sets the size of the chunks to read."""
     size, rest = 1 + data[0] if data else 1, data[1:]
     chunks = [rest[start : start + size] for start in range(0, len(rest), size)] + [b""]
     answers: list[bytes] = []
     workspace = SimpleNamespace(root=str(Path.cwd()), state_root=str(Path.cwd()))
     session = stdio._Session(
-        SimpleNamespace(server_info={}, instructions="", tools=list, workspace=workspace),
+        SimpleNamespace(
+            server_info={}, instructions="", tools=list, workspace=workspace, large_hook_arguments=lambda _head: None
+        ),
         SimpleNamespace(read=iter(chunks).__next__, is_ready=lambda: True),
         SimpleNamespace(send=lambda message: answers.append(stdio_line(message))),
         SimpleNamespace(requested=False, request=lambda: None),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,8 @@ Names = list[tuple[str, ...] | str | None]
 
 @dataclass(frozen=True)
 class Seen:
-    """`files` by their paths below .nexus, `conflicts` (the contents of the conflict copies), and the operation log.
+    """`files` by their paths below .nexus, `conflicts` (the contents of the conflict copies), `temporary` (the contents
+    of the temporary files in `state`), and the operation log.
 
     `logs_aside` is the number of operation logs that were set aside; `conflicts` leaves them out. `log` has an item for
     each change that was not taken back: the files, the time of a cycle, or None for a line that names neither.
@@ -26,12 +28,17 @@ class Seen:
 
     files: dict[str, bytes]
     conflicts: list[bytes]
+    temporary: list[bytes]
     log: Names
     logs_aside: int
 
     def agrees(self, state: Possible) -> bool:
-        """Return whether the files are those of the state."""
-        return state.files() == self.files and sorted(state.conflicts) == self.conflicts
+        """Return whether the files are those of the state.
+
+        After a disk error a save may still have a temporary name; the next change makes it a copy.
+        """
+        found, expected = Counter(self.conflicts), Counter(state.conflicts)
+        return state.files() == self.files and found <= expected and expected - found <= Counter(self.temporary)
 
     def differences(self, state: Possible) -> str:
         expected = state.files()
@@ -56,6 +63,7 @@ def look(project: Project) -> Seen:
     return Seen(
         {path: data for path, data in found.items() if _is_told(path)},
         sorted(data for path, data in found.items() if "conflict-" in path and not path.startswith(_LOG_ASIDE)),
+        [data for path, data in found.items() if path.startswith(f"state/{PREFIX}")],
         _logged(found.get("state/oplog.jsonl", b"")),
         sum(path.startswith(_LOG_ASIDE) for path in found),
     )
