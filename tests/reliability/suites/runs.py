@@ -172,8 +172,8 @@ def _goes_on(ground: Ground, begins: int) -> list[str]:
         found.append(f"tasks were completed: {done}")
     if (began := sum(event.type == "run_started" for event in ground.log())) != begins:
         found.append(f"the log says {began} times that the run began, not {begins}: an event is lost")
-    _, left = psutil.wait_procs(_alive(ground.run_id), timeout=_PATIENCE_S)  # a killed process needs a moment to end
-    if left:
+    psutil.wait_procs(_alive(ground.run_id), timeout=_PATIENCE_S)  # a killed process needs a moment to end
+    if left := _alive(ground.run_id):
         found.append(f"{len(left)} processes are left")
         for process in left:
             with suppress(psutil.Error):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,14 +14,15 @@ from tests.reliability.suites.model.possible_state import ARTIFACTS, Change, Lin
 from tests.support import Project
 
 _LOG_ASIDE = "state/conflict-oplog."
+_REPLACED = re.compile(rf"state/{re.escape(PREFIX)}[0-9a-f]{{8}}-[0-9a-f]+\.[wes]\.")
 
 Names = list[tuple[str, ...] | str | None]
 
 
 @dataclass(frozen=True)
 class Seen:
-    """`files` by their paths below .nexus, `conflicts` (the contents of the conflict copies), `temporary` (the contents
-    of the temporary files in `state`), and the operation log.
+    """`files` by their paths below .nexus, `conflicts` (the contents of the conflict copies), `replaced` (the contents
+    of the replaced files in `state` that still have a temporary name), and the operation log.
 
     `logs_aside` is the number of operation logs that were set aside; `conflicts` leaves them out. `log` has an item for
     each change that was not taken back: the files, the time of a cycle, or None for a line that names neither.
@@ -28,17 +30,19 @@ class Seen:
 
     files: dict[str, bytes]
     conflicts: list[bytes]
-    temporary: list[bytes]
+    replaced: list[bytes]
     log: Names
     logs_aside: int
 
-    def agrees(self, state: Possible) -> bool:
+    def agrees(self, state: Possible, *, is_unswept: bool) -> bool:
         """Return whether the files are those of the state.
 
-        After a disk error a save may still have a temporary name; the next change makes it a copy.
+        `is_unswept`: no change has been made since a disk error, so a save may still have a temporary name; the next
+        change makes it a copy.
         """
+        late = Counter(self.replaced if is_unswept else ())
         found, expected = Counter(self.conflicts), Counter(state.conflicts)
-        return state.files() == self.files and found <= expected and expected - found <= Counter(self.temporary)
+        return state.files() == self.files and found <= expected and expected - found <= late
 
     def differences(self, state: Possible) -> str:
         expected = state.files()
@@ -63,7 +67,7 @@ def look(project: Project) -> Seen:
     return Seen(
         {path: data for path, data in found.items() if _is_told(path)},
         sorted(data for path, data in found.items() if "conflict-" in path and not path.startswith(_LOG_ASIDE)),
-        [data for path, data in found.items() if path.startswith(f"state/{PREFIX}")],
+        [data for path, data in found.items() if _REPLACED.match(path)],
         _logged(found.get("state/oplog.jsonl", b"")),
         sum(path.startswith(_LOG_ASIDE) for path in found),
     )
