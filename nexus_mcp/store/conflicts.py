@@ -89,8 +89,10 @@ def is_removable(folder: Folder, name: str) -> bool:
 
 
 def _has_copy(folder: Folder, file: os.stat_result) -> bool:
-    """Return whether a copy is the same file. That is so when `atomic.place` could not remove the temporary name."""
-    copies = (folder.look(name) for name in folder.names() if name.startswith(PREFIX))
+    """Return whether a copy is the same file: the temporary name stays when its removal fails, or the process dies,
+    after the copy got its name.
+    """
+    copies = (folder.look(name) for name in folder.names() if is_copy(name))
     return any(copy is not None and os.path.samestat(copy, file) for copy in copies)
 
 

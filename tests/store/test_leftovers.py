@@ -97,15 +97,16 @@ def test_a_save_gets_one_copy(tmp_path: Path) -> None:
     assert [path.name for path in place.iterdir()] == [copy]
 
 
-def test_a_link_of_a_user_is_no_copy(tmp_path: Path) -> None:
+@pytest.mark.parametrize("theirs", ["theirs", "conflict-of-interest.md"])
+def test_a_link_of_a_user_is_no_copy(tmp_path: Path, theirs: str) -> None:
     """A save with a second name that is not that of a copy is kept as a copy."""
     place = tmp_path / "place"
     place.mkdir()
     saved = conflicts.temporary("a.json", (3, 0), conflicts.WHOLE, None)
     (place / saved).write_bytes(b"saved")
-    (place / "theirs").hardlink_to(place / saved)
+    (place / theirs).hardlink_to(place / saved)
     with Folder.root(str(place)) as folder:
         conflicts.sweep(folder)
-    copies = [path.name for path in place.iterdir() if path.name != "theirs"]
+    copies = [path.name for path in place.iterdir() if path.name != theirs]
     assert len(copies) == 1
     assert copies[0].startswith(conflicts.PREFIX)
