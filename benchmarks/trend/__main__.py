@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from benchmarks import results
 from benchmarks.report import columns
-from benchmarks.trend.judge import LIMIT, Verdict, check, ratios
+from benchmarks.trend.judge import LIMIT, Verdict, check, record
 from benchmarks.trend.workloads import ROWS, measure
 
 KEPT = results.FOLDER / "trend.json"
@@ -24,7 +24,7 @@ PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.trend", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=15, help="rounds of each row (default: 15)")
-    parser.add_argument("--record", action="store_true", help="store these ratios as the record")
+    parser.add_argument("--record", action="store_true", help="store the medians of three measurements as the record")
     parser.add_argument("--rows", default="", help="only these rows (default: all)")
     given = parser.parse_args(argv)
     wanted = frozenset(filter(None, given.rows.split(","))) or ROWS
@@ -33,8 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     kept = results.read(KEPT) if KEPT.exists() else {}
     if given.record:
         others = kept.get(PYTHON, {}) if wanted < ROWS else {}
-        seen = {row: round(value, 4) for row, value in ratios(measure(wanted, given.rounds)).items()}
-        kept[PYTHON] = dict(sorted({**others, **seen}.items()))
+        kept[PYTHON] = dict(sorted({**others, **record(measure, wanted, given.rounds)}.items()))
         results.write(KEPT, dict(sorted(kept.items())))
         return 0
     if PYTHON not in kept:
@@ -48,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(*columns([head, *lines]), sep="\n")
     if slower := [one.row for one in verdicts if one.slower]:
         print(
-            f"More than {LIMIT} × the record, also when measured again: {', '.join(slower)}. "
+            f"More than {LIMIT} × the record, also when measured twice again: {', '.join(slower)}. "
             "Profile it. If the slowdown is necessary, run again with --record, and give the reason in the commit."
         )
     return int(bool(slower))

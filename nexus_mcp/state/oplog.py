@@ -36,7 +36,7 @@ LOG_ADVICE = "See nexus-mcp log."
 PAST_ADVICE = "Undo goes no further back; it still takes back later changes."
 _CLIENT_LENGTH = 100
 _CONTINUES = range(0x80, 0xC0)  # the bytes after the first byte of a UTF-8 character
-_SLICE_BYTES = 1 << 16  # maximum number of bytes that are compared at a time
+_SLICE_BYTES = 1 << 12  # maximum number of bytes that are compared at a time
 
 
 class By:
@@ -300,19 +300,19 @@ def _common(one: bytes, other: bytes, most: int, order: Literal["big", "little"]
     """Return how many bytes, at most `most`, both have in common: at their beginning ("big") or at their end
     ("little").
 
-    It compares slices, each twice as long as the one before up to _SLICE_BYTES, because it is slow to compare single
-    bytes. The first pair of different slices is read as two numbers in this `order`: their highest different bit lies
-    in the different byte that is nearest to that beginning or end.
+    It compares slices, because it is slow to compare single bytes. The first pair of different slices is read as two
+    numbers in this `order`: their highest different bit lies in the different byte that is nearest to that beginning or
+    end.
     """
-    low, step = 0, 256
+    low = 0
     while low < most:
-        end = min(low + step, most)
-        here, there = (
-            (text[low:end] if order == "big" else text[len(text) - end : len(text) - low]) for text in (one, other)
-        )
+        end = min(low + _SLICE_BYTES, most)
+        if order == "big":
+            here, there = one[low:end], other[low:end]
+        else:
+            here, there = one[len(one) - end : len(one) - low], other[len(other) - end : len(other) - low]
         if here != there:
             differing = int.from_bytes(here, order) ^ int.from_bytes(there, order)
             return end - (differing.bit_length() + 7) // 8
         low = end
-        step = min(2 * step, _SLICE_BYTES)
     return low

@@ -194,8 +194,8 @@ def compose(name: str, value: dict[str, Any]) -> Document:
     """
     kind = KINDS[name]
     rows = value[kind.rows]
-    new = [row for row in rows if type(row) is not Row]
     without_text = [row for row in rows if type(row) is not Row or not row.text]
+    new = [row for row in without_text if type(row) is not Row]
     made = shapes.order_checked({**value, kind.rows: without_text}, new, kind.schema, name)
     ordered = iter(made[kind.rows])
     try:

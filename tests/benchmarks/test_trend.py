@@ -12,7 +12,7 @@ from benchmarks.data import history as generator
 from benchmarks.trend import __main__ as command
 from benchmarks.trend import workloads
 from benchmarks.trend.__main__ import KEPT, PYTHON, remark
-from benchmarks.trend.judge import AGAIN, LIMIT, Pairs, check, ratios
+from benchmarks.trend.judge import AGAIN, LIMIT, TRIES, Pairs, check, ratios, record
 from benchmarks.trend.workloads import ROWS
 
 RECORDED = {"start": 2.0, "hook": 3.0}
@@ -43,18 +43,19 @@ def test_a_slower_machine_is_no_regression() -> None:
     assert machine.asked == [(ALL, 5)]
 
 
-def test_regression_is_reported_after_a_second_measurement() -> None:
-    """A row that is clearly slower in two measurements is reported; the second one measures that row alone, and
+def test_regression_is_reported_after_three_measurements() -> None:
+    """A row that is clearly slower in each measurement is reported; the later ones measure that row alone, and
     longer.
     """
     machine = Machine(factors=[{"hook": 1.5}])
     assert slower(machine) == ["hook"]
-    assert machine.asked == [(ALL, 5), (frozenset({"hook"}), 5 * AGAIN)]
+    assert machine.asked == [(ALL, 5), *[(frozenset({"hook"}), 5 * AGAIN)] * TRIES]
 
 
 def test_a_busy_minute_is_no_regression() -> None:
-    """A row that is slower in one measurement only is not reported."""
+    """A row that is not slower in each measurement is not reported."""
     assert slower(Machine(factors=[{"hook": 1.5}, {}])) == []
+    assert slower(Machine(factors=[{"hook": 1.5}, {"hook": 1.5}, {}])) == []
 
 
 def test_a_little_is_no_regression() -> None:
@@ -65,6 +66,13 @@ def test_a_little_is_no_regression() -> None:
 def test_one_round_that_was_disturbed_changes_nothing() -> None:
     """A ratio is the median over the rounds."""
     assert ratios({"start": [(2.0, 1.0), (40.0, 1.0), (2.0, 1.0)]}) == {"start": 2.0}
+
+
+def test_record_is_the_middle_of_three_measurements() -> None:
+    """One lucky or disturbed measurement does not become the record."""
+    machine = Machine(factors=[{"hook": 0.8}, {"start": 1.5}, {}])
+    assert record(machine.measure, ALL, 5) == RECORDED
+    assert machine.asked == [(ALL, 5)] * 3
 
 
 def test_row_without_a_record_is_reported() -> None:
