@@ -140,7 +140,7 @@ def _check_dead(state: Folder, run: str) -> None:
 
 def _write_crashed(run: Run) -> None:
     """Write the status `crashed` of a run whose executor died: its status file may still say `running`."""
-    document, chosen = run.tasks(), run.options.tasks
+    document, chosen = run.redactor.value(run.tasks()), run.options.tasks
     tasks = [task for task in document["tasks"] if chosen is None or task["id"] in chosen]
     now = times.stamp(time.time())
     made = status_file(run.state, tasks, run.config, now, feature=document["goal"], status="crashed")

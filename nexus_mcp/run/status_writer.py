@@ -92,7 +92,7 @@ class StatusWriter:
         """Write the present status now. Raise the errors of `Run.tasks`."""
         self.close()
         run, chosen = self._run, self._run.options.tasks
-        document = run.tasks()
+        document = run.redactor.value(run.tasks())
         tasks = [task for task in document["tasks"] if chosen is None or task["id"] in chosen]
         made = status_file(run.state, tasks, run.config, times.stamp(time.time()), feature=document["goal"])
         data = made.data()

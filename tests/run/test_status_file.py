@@ -120,6 +120,31 @@ def test_the_file_is_written_at_each_point(tmp_path: Path, monkeypatch: pytest.M
     assert ("task_done", "none") in seen
 
 
+def test_secrets_are_in_no_status(tmp_path: Path) -> None:
+    """A secret in the title of a task is in the file under the name of its variable, also at a chosen path."""
+    secret = "sk-live-4f9Qz7Lw2Rt8"
+    script = {"1": [[{"write": "a", "text": "1"}]]}
+    ground = Ground(tmp_path, [{"id": 1, "title": f"Use {secret}"}], script, files={".gitignore": ".env\n"})
+    (ground.root / ".env").write_text(f"API_KEY={secret}\n")
+    chosen = tmp_path / "chosen.json"
+    titles: list[str] = []
+
+    def listen(run: Run) -> None:
+        writer = StatusWriter(run)
+        writer.paths.append(StatusPath(str(chosen)))
+
+        def look(event: ev.AnyEvent) -> None:
+            writer.take(event)
+            for path in (chosen, ground.root / ".nexus/state/runs" / ground.run_id / "status.json"):
+                current = json.loads(path.read_text()).get("current") if path.exists() else None
+                titles.extend([current["title"]] if current else [])
+
+        run.listeners.append(look)
+
+    ground.run(before=listen, link=[".env"])
+    assert set(titles) == {"Use [API_KEY]"}
+
+
 def facts(value: dict[str, Any]) -> dict[str, Any]:
     """Return a status file without its times."""
     return {name: part for name, part in value.items() if name not in ("updatedAt", "lastHeartbeat", "durationMs")}
