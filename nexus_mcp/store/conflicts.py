@@ -106,9 +106,10 @@ def sweep(folder: Folder) -> None:
             try:
                 if is_removable(folder, name):
                     folder.unlink(name)
-            except IsADirectoryError:
-                continue  # not ours
             except OSError as error:
+                seen = folder.look(name)
+                if seen is not None and stat.S_ISDIR(seen.st_mode):
+                    continue  # not ours; macOS reports a folder as EPERM
                 raise StorageError(folder.show(name), "remove the leftover", reason(error)) from error
 
 

@@ -110,3 +110,15 @@ def test_a_link_of_a_user_is_no_copy(tmp_path: Path, theirs: str) -> None:
     copies = [path.name for path in place.iterdir() if path.name != theirs]
     assert len(copies) == 1
     assert copies[0].startswith(conflicts.PREFIX)
+
+
+@pytest.mark.parametrize("error", [IsADirectoryError, PermissionError])
+def test_a_folder_with_a_temporary_name_stays(tmp_path: Path, error: type[OSError]) -> None:
+    """It is not ours, whichever error the system gives for its removal. A file that cannot be removed is an error."""
+    (tmp_path / LEFT).mkdir()
+    with Folder.root(str(tmp_path)) as folder, patch.object(Folder, "unlink", side_effect=error):
+        conflicts.sweep(folder)
+        assert (tmp_path / LEFT).is_dir()
+        (tmp_path / f"{atomic.PREFIX}file").touch()
+        with pytest.raises(StorageError):
+            conflicts.sweep(folder)
