@@ -39,6 +39,9 @@ SPENT = {
     "of 200 files, one half of the processor time of a task is the executor (the log, tasks.json with its "
     "four syncs, ten starts of processes), the other half its children: the session and both checks, "
     "which each task needs in any case, and six of git. A session of a model takes minutes, not 50 ms.",
+    "native-": "besides the start of the interpreter, a process imports the modules of its hook (some 90 files), reads "
+    "its event, the plan and the tasks. At the start of a session, a message or an agent, it also writes a file "
+    "durably, under the lock.",
     "http-": "besides what the SDK does for a call without a store, the server checks Host, token, project and right, "
     "waits for its turn, reads the project in a thread of its own, and makes the values that the SDK renders (0.3 ms "
     "of processor time in all; the SDK needs 0.8 ms with its HTTP). On a machine with more work than processors each "
