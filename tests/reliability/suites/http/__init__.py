@@ -22,7 +22,7 @@ def plan(seed: int, quick: bool) -> Sequence[Json]:
             _attack("streams", 40),
         ]
     return [
-        *(_storm(200, 5, projects=5, tokens=20, every=(30, 90)) for _ in range(3)),
+        *(_storm(200, 5, projects=5, tokens=20, every=(30, 90)) for _ in range(4)),
         _storm(200, 2, projects=5, tokens=20, every=(60, 120), program=True),
         _attack("malformed", 10_000, head_s=1.0, body_s=1.0),
         _attack("slow", 1000, head_s=10.0, body_s=30.0),
