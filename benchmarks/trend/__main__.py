@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(*columns([head, *lines]), sep="\n")
     if slower := [one.row for one in verdicts if one.slower]:
         print(
-            f"More than {LIMIT} × the record, also when measured twice again: {', '.join(slower)}. "
+            f"More than {LIMIT} × the record, also when measured again: {', '.join(slower)}. "
             "Profile it. If the slowdown is necessary, run again with --record, and give the reason in the commit."
         )
     return int(bool(slower))

@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 LIMIT = 1.3
-RECORDINGS = 3  # the record is the median of so many measurements, each of new servers: servers of one code differ
+RECORDINGS = 3  # measurements for a record, each on new servers, because two servers of the same code differ
 AGAIN = 3  # measure a row that seems slower again with 3 times as many rounds: the machine may have been busy
-TRIES = 2  # new measurements of a row that seems slower
 
 # Row → (our time, the time of the reference) of each round, in any unit.
 Pairs = Mapping[str, Sequence[tuple[float, float]]]
@@ -49,14 +48,12 @@ def record(measure: Measure, rows: frozenset[str], rounds: int) -> dict[str, flo
 
 
 def check(measure: Measure, recorded: Mapping[str, float], rows: frozenset[str], rounds: int) -> list[Verdict]:
-    """Return a verdict for each row. A row that seems slower is measured again, at most TRIES times, with more rounds;
-    then its lowest ratio counts.
+    """Return a verdict for each row. A row that seems slower is measured again with more rounds; then its lower ratio
+    counts.
     """
     seen = ratios(measure(rows, rounds))
-    for _ in range(TRIES):
-        doubtful = frozenset(row for row in rows if row in recorded and seen[row] > LIMIT * recorded[row])
-        if not doubtful:
-            break
+    doubtful = frozenset(row for row in rows if row in recorded and seen[row] > LIMIT * recorded[row])
+    if doubtful:
         again = ratios(measure(doubtful, AGAIN * rounds))
         seen |= {row: min(seen[row], again[row]) for row in doubtful}
     return [Verdict(row, seen[row], recorded.get(row)) for row in sorted(rows)]

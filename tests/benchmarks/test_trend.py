@@ -12,7 +12,7 @@ from benchmarks.data import history as generator
 from benchmarks.trend import __main__ as command
 from benchmarks.trend import workloads
 from benchmarks.trend.__main__ import KEPT, PYTHON, remark
-from benchmarks.trend.judge import AGAIN, LIMIT, TRIES, Pairs, check, ratios, record
+from benchmarks.trend.judge import AGAIN, LIMIT, Pairs, check, ratios, record
 from benchmarks.trend.workloads import ROWS
 
 RECORDED = {"start": 2.0, "hook": 3.0}
@@ -43,19 +43,18 @@ def test_a_slower_machine_is_no_regression() -> None:
     assert machine.asked == [(ALL, 5)]
 
 
-def test_regression_is_reported_after_three_measurements() -> None:
-    """A row that is clearly slower in each measurement is reported; the later ones measure that row alone, and
+def test_regression_is_reported_after_a_second_measurement() -> None:
+    """A row that is clearly slower in two measurements is reported; the second one measures that row alone, and
     longer.
     """
     machine = Machine(factors=[{"hook": 1.5}])
     assert slower(machine) == ["hook"]
-    assert machine.asked == [(ALL, 5), *[(frozenset({"hook"}), 5 * AGAIN)] * TRIES]
+    assert machine.asked == [(ALL, 5), (frozenset({"hook"}), 5 * AGAIN)]
 
 
 def test_a_busy_minute_is_no_regression() -> None:
-    """A row that is not slower in each measurement is not reported."""
+    """A row that is slower in one measurement only is not reported."""
     assert slower(Machine(factors=[{"hook": 1.5}, {}])) == []
-    assert slower(Machine(factors=[{"hook": 1.5}, {"hook": 1.5}, {}])) == []
 
 
 def test_a_little_is_no_regression() -> None:

@@ -2,8 +2,9 @@
 
     python -m tests.store.lock_order [PROCESSES] [TURNS] [THINK]
 
-Each takes the lock TURNS times, has it for a millisecond, and stays away for THINK ms. What is printed: how long a turn
-was waited for, and how many turns of others, who came a millisecond later or more, went before it.
+Each process takes the lock TURNS times, holds it for a millisecond, and then waits for THINK ms. The output says how
+long the processes waited for the lock, and how often turns of others, requested at least a millisecond later, came
+first.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-LATER = 0.001  # seconds: who comes sooner has come at the same time
+LATER = 0.001  # seconds; requests closer together count as simultaneous
 HELD = 0.001
 _TAKER = """
 import sys, time
@@ -47,7 +48,7 @@ class Turn:
         return sum(other.came > self.came + LATER for other in earlier)
 
 
-def taken(folder: Path, processes: int, turns: int, think: float) -> list[Turn]:
+def take_turns(folder: Path, processes: int, turns: int, think: float) -> list[Turn]:
     """Return all turns in their order. Fails if a process does not get one of its turns."""
     words = [sys.executable, "-c", _TAKER, str(folder), str(turns), str(think), str(HELD)]
     running = [
@@ -67,18 +68,18 @@ def taken(folder: Path, processes: int, turns: int, think: float) -> list[Turn]:
     )
 
 
-def told(turns: list[Turn]) -> str:
-    """The figures of these turns."""
+def describe(turns: list[Turn]) -> str:
+    """Return the figures of these turns as text."""
     waits = sorted(1000 * (turn.began - turn.came) for turn in turns)
     passed = [turn.passed_by(turns[:number]) for number, turn in enumerate(turns)]
     return (
-        f"{len(turns)} turns; waited ms: half up to {waits[len(waits) // 2]:.1f}, 99 of 100 up to "
-        f"{waits[len(waits) * 99 // 100]:.1f}, at most {waits[-1]:.1f}; passed by a later comer: "
-        f"{100 * sum(map(bool, passed)) / len(passed):.0f} %, by {max(passed)} at most"
+        f"{len(turns)} turns; wait in ms: median {waits[len(waits) // 2]:.1f}, 99th percentile "
+        f"{waits[len(waits) * 99 // 100]:.1f}, maximum {waits[-1]:.1f}; overtaken by later requests: "
+        f"{100 * sum(map(bool, passed)) / len(passed):.0f} % of the turns, by at most {max(passed)}"
     )
 
 
 if __name__ == "__main__":
     given = [*map(float, sys.argv[1:]), *(8, 400, 0.5)[len(sys.argv) - 1 :]]
     with tempfile.TemporaryDirectory() as place:
-        print(told(taken(Path(place), int(given[0]), int(given[1]), given[2])))
+        print(describe(take_turns(Path(place), int(given[0]), int(given[1]), given[2])))

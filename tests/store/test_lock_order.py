@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
-from tests.store.lock_order import HELD, LATER, Turn, taken, told
+from tests.store.lock_order import HELD, LATER, Turn, describe, take_turns
 
 
 def test_every_waiting_process_gets_its_turns(tmp_path: Path) -> None:
     """Each process that requests the lock again at once gets all its turns."""
-    turns = taken(tmp_path, 4, 40, 0)
+    turns = take_turns(tmp_path, 4, 40, 0)
     assert len(turns) == 160
     assert all(later.began - earlier.began >= HELD for earlier, later in pairwise(turns))
 
@@ -20,5 +20,5 @@ def test_overtaken_turns_are_counted() -> None:
     first, at_once, later = Turn(3.0, 0.0), Turn(1.0, LATER / 2), Turn(2.0, 0.5)
     turns = sorted([first, at_once, later])
     assert [turn.passed_by(turns[:number]) for number, turn in enumerate(turns)] == [0, 0, 1]
-    assert told(turns).startswith("3 turns; waited ms: half up to 1500.0, ")
-    assert told(turns).endswith("passed by a later comer: 33 %, by 1 at most")
+    assert describe(turns).startswith("3 turns; wait in ms: median 1500.0, ")
+    assert describe(turns).endswith("overtaken by later requests: 33 % of the turns, by at most 1")
